@@ -8,7 +8,7 @@ mod descriptors;
 mod engine_threads;
 mod get;
 mod keep;
-mod legible;
+pub(crate) mod legible;
 mod log;
 mod logging;
 mod long_files;

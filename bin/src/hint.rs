@@ -1,5 +1,7 @@
 //! Hints for the user at the terminal, and errors; or for whatever reads the log of a server, if that is JSON.
 
+use crate::cli::legible::legible;
+use std::borrow::Cow;
 use std::io::{Write, stderr};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -25,7 +27,7 @@ pub(crate) fn hint(text: &str) {
     if is_logged() {
         tracing::warn!(target: TARGET, "{text}");
     } else {
-        print(text);
+        print(&legible(text));
     }
 }
 
@@ -34,10 +36,26 @@ pub(crate) fn error(text: &str) {
     if is_logged() {
         tracing::error!(target: TARGET, "{text}");
     } else {
-        print(text);
+        print(&legible_lines(text));
     }
+}
+
+/// Line by line: what is wrong in a file may be shown in several.
+fn legible_lines(text: &str) -> String {
+    let lines: Vec<Cow<'_, str>> = text.lines().map(legible).collect();
+    lines.join("\n")
 }
 
 fn print(text: &str) {
     writeln!(stderr().lock(), "hindsight: {text}").ok();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_has_lines_and_steers_no_terminal() {
+        assert_eq!(legible_lines("a\u{1b}[2K\nb"), "a\\u{1b}[2K\nb");
+    }
 }

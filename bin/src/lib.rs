@@ -25,6 +25,7 @@ mod backfill;
 mod bootstrap;
 mod collectors;
 mod config;
+mod control_characters;
 mod control_plane;
 mod data_dir;
 #[cfg(feature = "http")]

@@ -1,6 +1,7 @@
 //! Texts as they can be printed in a line. Names of owners, roles and fields are whatever users wrote, and a
 //! line that one of them forged would pass for a part of the audit.
 
+use crate::control_characters::is_control;
 use anyhow::Result;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -8,7 +9,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 
 /// The text with what would end the line, or steer the terminal, written as an escape.
-pub(super) fn legible(text: &str) -> Cow<'_, str> {
+pub(crate) fn legible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_control) {
         return Cow::Borrowed(text);
     }
@@ -37,21 +38,6 @@ fn escape_texts(document: &mut Value) {
         Value::Object(members) => members.values_mut().for_each(escape_texts),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
-}
-
-/// Control characters (C0, DEL, C1), the separators that end lines, and the marks that reorder text.
-///
-/// Source: Unicode Standard Annex 9, `Bidi_Control`.
-const fn is_control(one: char) -> bool {
-    matches!(
-        one,
-        '\0'..='\u{1f}'
-            | '\u{7f}'..='\u{9f}'
-            | '\u{61c}'
-            | '\u{200e}'..='\u{200f}'
-            | '\u{2028}'..='\u{202e}'
-            | '\u{2066}'..='\u{2069}'
-    )
 }
 
 #[cfg(test)]
