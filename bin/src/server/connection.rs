@@ -1,6 +1,7 @@
 //! Connections: accepted, identified, served, and drained at the end.
 
 mod failures;
+mod host;
 mod plain;
 #[cfg(test)]
 mod tests;
@@ -283,6 +284,9 @@ async fn answer(
     actor: Result<User, InvalidCredentials>,
     request: http::Request<ReturnedBody<Incoming>>,
 ) -> Response<ApiBody> {
+    if let Some(refused) = host::refuse(&request) {
+        return refused;
+    }
     let Ok(actor) = actor else {
         return Api::unauthorized(request.headers());
     };

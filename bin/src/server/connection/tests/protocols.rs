@@ -142,3 +142,31 @@ fn a_refusal_waits_a_little_for_the_body() {
         }
     });
 }
+
+#[test]
+fn a_request_names_one_host() {
+    served(Timeouts::default(), async |peer, _| {
+        for (request, code) in [
+            ("GET /livez HTTP/1.1\r\nhost: a\r\n\r\n", "HTTP/1.1 200"),
+            ("GET /livez HTTP/1.0\r\n\r\n", "HTTP/1.0 200"),
+            ("GET /livez HTTP/1.1\r\n\r\n", "HTTP/1.1 400"),
+            ("GET /api HTTP/1.1\r\n\r\n", "HTTP/1.1 400"),
+            (
+                "GET /livez HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n",
+                "HTTP/1.1 400",
+            ),
+            (
+                "GET /livez HTTP/1.0\r\nhost: a\r\nhost: a\r\n\r\n",
+                "HTTP/1.0 400",
+            ),
+        ] {
+            let mut stream = peer.connect_unauthenticated("http/1.1").await;
+            stream.write_all(request.as_bytes()).await.expect("sent");
+            let said = read(&mut stream, "\r\n\r\n").await;
+            assert!(said.starts_with(code), "{request}{said}");
+            if code.ends_with("400") && code.starts_with("HTTP/1.1") {
+                assert!(said.contains("connection: close\r\n"), "{said}");
+            }
+        }
+    });
+}
