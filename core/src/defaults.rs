@@ -8,6 +8,7 @@ mod table;
 
 use crate::kind::Kind;
 use crate::managed::fill_structures;
+use crate::room::Room;
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -58,56 +59,79 @@ fn read(row: &'static str) -> Option<Default> {
     })
 }
 
-/// Fills in the defaults that a document of a built-in kind leaves out.
-pub(crate) fn apply(kind: &Kind, document: &mut Value) {
+/// Fills in the defaults that a document of a built-in kind leaves out, as far as it may have so many bytes with them.
+/// Whether it may: otherwise it is too long to be stored, and lacks some.
+pub(crate) fn apply_within(kind: &Kind, document: &mut Value, bytes_max: usize) -> bool {
     let resource = &*kind.resource.resource;
     if resource == "secrets" {
         fold_string_data(document);
     }
     fill_structures(document);
+    let room = &mut Room::of(document, bytes_max);
     derived::before_the_table(resource, document);
-    fill(document, DEFAULTS.get(resource).into_iter().flatten());
-    derived::after_the_table(resource, document);
-    let Some(pod) = &kind.pod else {
-        return;
-    };
+    fill(document, DEFAULTS.get(resource).into_iter().flatten(), room);
+    derived::after_the_table(resource, document, room);
+    if let Some(pod) = &kind.pod {
+        complete_pods(resource, document, pod, room);
+    }
+    room.is_enough()
+}
+
+#[cfg(test)]
+pub(crate) fn apply(kind: &Kind, document: &mut Value) {
+    assert!(apply_within(
+        kind,
+        document,
+        crate::object::OBJECT_BYTES_MAX
+    ));
+}
+
+fn complete_pods(resource: &str, document: &mut Value, pod: &str, room: &mut Room) {
     let path: Vec<&str> = pod.split('.').collect();
     // A job must state its restart policy; there is no default.
     let is_job = matches!(resource, "jobs" | "cronjobs");
     let own = |default: &&Default| !(is_job && default.member == "restartPolicy");
     for spec in objects_at(document, &path) {
         alias::account(spec);
-        pod::volumes(spec);
-        fill(spec, POD_DEFAULTS.iter().filter(own));
+        pod::volumes(spec, room);
+        fill(spec, POD_DEFAULTS.iter().filter(own), room);
         for list in CONTAINERS {
             for container in objects_at(spec, &[list, "*"]) {
-                complete_container(container);
+                complete_container(container, room);
             }
         }
         if resource == "pods" {
-            pod::requests(spec);
-            pod::host_ports(spec);
+            pod::requests(spec, room);
+            pod::host_ports(spec, room);
         }
     }
 }
 
-fn complete_container(container: &mut Value) {
-    fill(container, &*CONTAINER_DEFAULTS);
+fn complete_container(container: &mut Value, room: &mut Room) {
+    fill(container, &*CONTAINER_DEFAULTS, room);
     for probe in PROBES {
         for probe in objects_at(container, &[probe]) {
-            fill(probe, &*PROBE_DEFAULTS);
+            fill(probe, &*PROBE_DEFAULTS, room);
         }
     }
     if let Some(members) = container.as_object_mut() {
-        pod::pull_policy(members, "image", "imagePullPolicy");
+        pod::pull_policy(members, ["image", "imagePullPolicy"], room);
     }
 }
 
 /// Fills in defaults where the parent object exists; a default never creates its parent.
-fn fill<'a>(document: &mut Value, defaults: impl IntoIterator<Item = &'a Default>) {
+fn fill<'a>(
+    document: &mut Value,
+    defaults: impl IntoIterator<Item = &'a Default>,
+    room: &mut Room,
+) {
     for default in defaults {
+        if !room.is_enough() {
+            return;
+        }
         for members in objects(document, &default.path) {
-            if default.is_missing_in(members) {
+            let is_missing = default.is_missing_in(members);
+            if is_missing && room.takes_member(default.member, &default.value) {
                 members.insert(default.member.into(), default.value.clone());
             }
         }
@@ -177,10 +201,23 @@ pub(crate) fn insert_empty(members: &mut Map<String, Value>, member: &str, value
     }
 }
 
-/// Adds the amounts that another map has and this one lacks.
-fn insert_absent(amounts: &mut Map<String, Value>, other: Option<&Value>) {
+/// The same in one of many items, if there is room for it.
+fn fill_missing(members: &mut Map<String, Value>, member: &str, value: Value, room: &mut Room) {
+    if is_missing(members, member) && room.takes_member(member, &value) {
+        members.insert(member.into(), value);
+    }
+}
+
+fn fill_empty(members: &mut Map<String, Value>, member: &str, value: Value, room: &mut Room) {
+    if is_empty(members, member) && room.takes_member(member, &value) {
+        members.insert(member.into(), value);
+    }
+}
+
+/// Adds the amounts that another map has and this one lacks, if there is room for them.
+fn fill_absent(amounts: &mut Map<String, Value>, other: Option<&Value>, room: &mut Room) {
     for (name, amount) in other.and_then(Value::as_object).into_iter().flatten() {
-        if !amounts.contains_key(name) {
+        if !amounts.contains_key(name) && room.takes_member(name, amount) {
             amounts.insert(name.clone(), amount.clone());
         }
     }
@@ -213,6 +250,7 @@ fn fold_string_data(document: &mut Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::object::OBJECT_BYTES_MAX;
     use crate::testing::builtin_kind as kind;
     use serde_json::json;
 
@@ -289,6 +327,45 @@ mod tests {
         let upstream = "CronJob DaemonSet Deployment Job Pod PodTemplate ReplicaSet \
             ReplicationController StatefulSet";
         assert_eq!(keepers.join(" "), upstream);
+    }
+
+    #[test]
+    fn what_has_many_places_for_defaults_does_not_become_endless() {
+        const PLACES: usize = 300_000;
+        let list = |item: Value| Value::from(vec![item; PLACES]);
+        let request = json!({"exactly": {}});
+        let resources = json!({"resources": {"limits": {"cpu": 1}}});
+        for (resource, document) in [
+            ("pods", json!({"spec": {"containers": list(json!({}))}})),
+            ("pods", json!({"spec": {"volumes": list(json!({}))}})),
+            (
+                "pods",
+                json!({"spec": {"containers": [{"ports": list(json!({}))}]}}),
+            ),
+            (
+                "pods",
+                json!({"spec": {"containers": vec![resources; 100_000]}}),
+            ),
+            ("services", json!({"spec": {"ports": list(json!({}))}})),
+            (
+                "rolebindings",
+                json!({"subjects": vec![json!({"kind": "User"}); 150_000]}),
+            ),
+            (
+                "resourceclaims",
+                json!({"spec": {"devices": {"requests": vec![request; 150_000]}}}),
+            ),
+        ] {
+            let mut document = document;
+            let fits = apply_within(&kind(resource), &mut document, OBJECT_BYTES_MAX);
+            let bytes = document.to_string().len();
+            assert!(!fits, "{resource} {bytes}");
+            let most = OBJECT_BYTES_MAX * 4 / 3;
+            assert!(
+                (OBJECT_BYTES_MAX..most).contains(&bytes),
+                "{resource} {bytes}"
+            );
+        }
     }
 
     #[test]

@@ -31,6 +31,7 @@ mod quantity;
 mod refusal;
 pub mod rejection;
 mod revision;
+mod room;
 pub mod scale;
 pub mod schema;
 pub mod selector;

@@ -61,6 +61,22 @@ impl Context<'_> {
             ))
         })
     }
+
+    /// Refuses a document that has no room for its defaults.
+    pub(super) fn refuse_overfilled(&self) -> Result<(), Rejection> {
+        if self.oversize == OversizePolicy::Open {
+            return Ok(());
+        }
+        Err(Rejection::TooLarge(format!(
+            "Request entity too large: the object would be too long with its defaults: limit is \
+             {OBJECT_BYTES_MAX}"
+        )))
+    }
+}
+
+/// The most that any version of an object may take which has so many bytes now.
+pub(super) fn bytes_max_beside(stored: usize) -> usize {
+    stored.max(OBJECT_BYTES_MAX + ROOM_BYTES)
 }
 
 fn bytes_max_after(previous: &Object, object: &Object) -> usize {

@@ -1,6 +1,7 @@
 //! Completes an object that a mutating webhook has changed, for those who see it next. Source: the end of
 //! upstream's `callAttrMutatingHook`.
 
+use super::bound::bytes_max_beside;
 use super::create::shape_draft;
 use super::{decode, prepare};
 use crate::command::FieldValidation;
@@ -57,7 +58,9 @@ impl AdmissionView<'_> {
             }
         } else {
             convert::to_decide(self.kinds, self.kind, self.version, document);
-            defaults::apply(self.kind, document);
+            let stored = self.stored.map_or(0, |stored| stored.body.len());
+            // What lacks some of them is refused by what is decided next.
+            defaults::apply_within(self.kind, document, bytes_max_beside(stored));
             self.name(document);
             convert::to_version(self.kind, &self.version.name, document);
         }

@@ -1,5 +1,6 @@
 //! The steps that creates and updates share: defaults, validation and their warnings.
 
+use super::bound::bytes_max_beside;
 use super::demands::Demands;
 use super::managed_fields::WriteTarget;
 use super::{Context, Strictness, subsets};
@@ -110,7 +111,8 @@ pub(super) fn stored(kinds: &Kinds, kind: &KindRef, version: &Version, object: &
     if let Some(schema) = schema {
         schema.decode(&mut document);
     }
-    defaults::apply(kind, &mut document);
+    let bytes_max = bytes_max_beside(object.body.len());
+    defaults::apply_within(kind, &mut document, bytes_max);
     canonicalize(kind, &mut document);
     document
 }
@@ -124,8 +126,8 @@ pub(super) fn canonicalize(kind: &Kind, document: &mut Value) {
 }
 
 /// Fills in the defaults of a built-in kind, then returns everything that is wrong with the document. For a
-/// custom kind, faults that existed before and did not change are ignored. Stale, under the name of this key, if its
-/// rules need more than this turn.
+/// custom kind, faults that existed before and did not change are ignored. Too large if there is no room for
+/// the defaults; stale, under the name of this key, if its rules need more than this turn.
 pub(super) fn complete(
     target: &WriteTarget<'_>,
     key: &ObjectKey,
@@ -140,7 +142,11 @@ pub(super) fn complete(
     } = target;
     let is_status = *subresource == Some(Subresource::Status);
     if !kind.is_custom() {
-        defaults::apply(kind, document);
+        let stored = old.and_then(|_| context.state.get(key));
+        let bytes_max = bytes_max_beside(stored.map_or(0, |stored| stored.body.len()));
+        if !defaults::apply_within(kind, document, bytes_max) {
+            context.refuse_overfilled()?;
+        }
     }
     drop_empty(document);
     let mut causes = document

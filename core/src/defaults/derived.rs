@@ -1,9 +1,10 @@
 //! Defaults that depend on other fields. Source: upstream's `pkg/apis/*/v1/defaults.go`.
 
 use super::{
-    TEMPLATE_GENERATION, alias, insert_absent, insert_empty, insert_missing, is_empty, is_missing,
-    objects,
+    TEMPLATE_GENERATION, alias, fill_absent, fill_empty, fill_missing, insert_empty,
+    insert_missing, is_empty, is_missing, objects,
 };
+use crate::room::Room;
 use serde_json::{Map, Value, json};
 
 /// How long a service keeps sending a client to the same pod by default, in seconds.
@@ -19,7 +20,7 @@ pub(super) fn before_the_table(resource: &str, document: &mut Value) {
     }
 }
 
-pub(super) fn after_the_table(resource: &str, document: &mut Value) {
+pub(super) fn after_the_table(resource: &str, document: &mut Value, room: &mut Room) {
     match resource {
         "deployments" => {
             roll(document, "strategy");
@@ -33,15 +34,15 @@ pub(super) fn after_the_table(resource: &str, document: &mut Value) {
             first_template(document);
         }
         "statefulsets" => rolling(document, "updateStrategy", "partition", 0.into()),
-        "services" => service(document),
-        "rolebindings" | "clusterrolebindings" => subject_groups(document),
+        "services" => service(document, room),
+        "rolebindings" | "clusterrolebindings" => subject_groups(document, room),
         "networkpolicies" => policy_types(document),
         "replicationcontrollers" => {
             let labels = template_labels(document);
             insert_at(document, "spec", "selector", labels.as_ref());
             insert_at(document, "metadata", "labels", labels.as_ref());
         }
-        "limitranges" => limits(document),
+        "limitranges" => limits(document, room),
         "nodes" => {
             alias::ranges(document);
             allocatable(document);
@@ -49,8 +50,8 @@ pub(super) fn after_the_table(resource: &str, document: &mut Value) {
         "persistentvolumeclaims" => alias::sources(document),
         "pods" => alias::addresses(document),
         "serviceaccounts" => name_secrets(document),
-        "resourceclaims" => device_counts(document, &["spec"]),
-        "resourceclaimtemplates" => device_counts(document, &["spec", "spec"]),
+        "resourceclaims" => device_counts(document, &["spec"], room),
+        "resourceclaimtemplates" => device_counts(document, &["spec", "spec"], room),
         _ => {}
     }
 }
@@ -124,10 +125,10 @@ fn is(members: &Map<String, Value>, member: &str, any: &[&str]) -> bool {
     text.is_some_and(|text| any.contains(&text))
 }
 
-fn service(document: &mut Value) {
+fn service(document: &mut Value, room: &mut Room) {
     for port in objects(document, &["spec", "ports", "*"]) {
         let number = port.get("port").cloned().unwrap_or_default();
-        insert_empty(port, "targetPort", number);
+        fill_empty(port, "targetPort", number, room);
     }
     let mut is_balanced = false;
     for spec in objects(document, &["spec"]) {
@@ -139,7 +140,7 @@ fn service(document: &mut Value) {
     if is_balanced {
         for address in objects(document, &["status", "loadBalancer", "ingress", "*"]) {
             if !is_empty(address, "ip") {
-                insert_missing(address, "ipMode", "VIP".into());
+                fill_missing(address, "ipMode", "VIP".into(), room);
             }
         }
     }
@@ -180,10 +181,11 @@ fn affinity(spec: &mut Map<String, Value>) {
     }
 }
 
-fn subject_groups(document: &mut Value) {
+fn subject_groups(document: &mut Value, room: &mut Room) {
     for subject in objects(document, &["subjects", "*"]) {
         if is(subject, "kind", &["User", "Group"]) {
-            insert_empty(subject, "apiGroup", "rbac.authorization.k8s.io".into());
+            let group = "rbac.authorization.k8s.io";
+            fill_empty(subject, "apiGroup", group.into(), room);
         }
     }
 }
@@ -214,7 +216,7 @@ fn insert_at(document: &mut Value, parent: &str, member: &str, value: Option<&Va
 
 /// For containers, a missing default limit is the maximum, and a missing default request is the
 /// default limit or else the minimum.
-fn limits(document: &mut Value) {
+fn limits(document: &mut Value, room: &mut Room) {
     for limit in objects(document, &["spec", "limits", "*"]) {
         if !is(limit, "type", &["Container"]) {
             continue;
@@ -226,7 +228,7 @@ fn limits(document: &mut Value) {
             let taken = limit.get(amounts).and_then(Value::as_object);
             let mut taken = taken.cloned().unwrap_or_default();
             for other in others {
-                insert_absent(&mut taken, limit.get(*other));
+                fill_absent(&mut taken, limit.get(*other), room);
             }
             if !taken.is_empty() {
                 limit.insert(amounts.into(), taken.into());
@@ -236,12 +238,12 @@ fn limits(document: &mut Value) {
 }
 
 /// A request for an exact count of devices that gives no count asks for one.
-fn device_counts(document: &mut Value, claim: &[&'static str]) {
+fn device_counts(document: &mut Value, claim: &[&'static str], room: &mut Room) {
     for asked in [&["exactly"][..], &["firstAvailable", "*"]] {
         let path = [claim, &["devices", "requests", "*"], asked].concat();
         for request in objects(document, &path) {
             if is(request, "allocationMode", &["ExactCount"]) {
-                insert_empty(request, "count", 1.into());
+                fill_empty(request, "count", 1.into(), room);
             }
         }
     }

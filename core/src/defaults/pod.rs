@@ -1,26 +1,31 @@
 //! Defaults inside a pod spec. Source: upstream's `pkg/apis/core/v1/defaults.go`.
 
-use super::{insert_absent, insert_empty, objects};
+use super::{fill_absent, fill_empty, fill_missing, objects};
+use crate::room::Room;
 use serde_json::{Map, Value, json};
 
 /// Lists of containers that get default requests and host ports; ephemeral containers have neither.
 const LASTING: [&str; 2] = ["containers", "initContainers"];
 
 /// A volume without a source is an `emptyDir`.
-pub(super) fn volumes(spec: &mut Value) {
+pub(super) fn volumes(spec: &mut Value, room: &mut Room) {
     for volume in objects(spec, &["volumes", "*"]) {
         let is_source = |(name, value): (&String, &Value)| name != "name" && !value.is_null();
         if !volume.iter().any(is_source) {
-            volume.insert("emptyDir".into(), json!({}));
+            fill_missing(volume, "emptyDir", json!({}), room);
         }
     }
     for image in objects(spec, &["volumes", "*", "image"]) {
-        pull_policy(image, "reference", "pullPolicy");
+        pull_policy(image, ["reference", "pullPolicy"], room);
     }
 }
 
 /// An image without a version, or with the tag `latest`, is always pulled.
-pub(super) fn pull_policy(members: &mut Map<String, Value>, image: &str, policy: &str) {
+pub(super) fn pull_policy(
+    members: &mut Map<String, Value>,
+    [image, policy]: [&str; 2],
+    room: &mut Room,
+) {
     let Some(image) = members.get(image).and_then(Value::as_str) else {
         return;
     };
@@ -29,7 +34,7 @@ pub(super) fn pull_policy(members: &mut Map<String, Value>, image: &str, policy:
     } else {
         "IfNotPresent"
     };
-    insert_empty(members, policy, when.into());
+    fill_empty(members, policy, when.into(), room);
 }
 
 /// Whether an image is `latest`, if only by default. One whose name cannot be parsed has no tag at
@@ -62,31 +67,31 @@ fn has_capitals(text: &str) -> bool {
 
 /// A resource with a limit but no request gets the limit as its request; in pods, not in pod
 /// templates.
-pub(super) fn requests(spec: &mut Value) {
+pub(super) fn requests(spec: &mut Value, room: &mut Room) {
     for list in LASTING {
         for resources in objects(spec, &[list, "*", "resources"]) {
             let Some(limits) = resources.get("limits").filter(|limits| limits.is_object()) else {
                 continue;
             };
             let limits = limits.clone();
-            insert_empty(resources, "requests", json!({}));
+            fill_empty(resources, "requests", json!({}), room);
             let requests = resources.get_mut("requests");
             if let Some(requests) = requests.and_then(Value::as_object_mut) {
-                insert_absent(requests, Some(&limits));
+                fill_absent(requests, Some(&limits), room);
             }
         }
     }
 }
 
 /// With `hostNetwork`, a container port without a host port uses the same port of the host.
-pub(super) fn host_ports(spec: &mut Value) {
+pub(super) fn host_ports(spec: &mut Value, room: &mut Room) {
     if spec.get("hostNetwork") != Some(&Value::Bool(true)) {
         return;
     }
     for list in LASTING {
         for port in objects(spec, &[list, "*", "ports", "*"]) {
             let own = port.get("containerPort").cloned().unwrap_or_default();
-            insert_empty(port, "hostPort", own);
+            fill_empty(port, "hostPort", own, room);
         }
     }
 }

@@ -4,6 +4,7 @@
 use super::Schema;
 use crate::object::OBJECT_BYTES_MAX;
 use crate::quantity;
+use crate::room::Room;
 use serde_json::Value;
 
 /// Removes null members that are not nullable and have no default to replace the null.
@@ -128,17 +129,17 @@ fn decode_one(each: &Schema, value: &mut Value) {
 /// length; an object that was stored before a large default was added can still be read, with some
 /// of its defaults.
 pub(super) fn defaults(schema: &Schema, value: &mut Value) {
-    let room = OBJECT_BYTES_MAX.saturating_sub(bytes(value));
+    let room = Room::of(value, OBJECT_BYTES_MAX);
     Filling { room }.fill(schema, value);
 }
 
 struct Filling {
-    room: usize,
+    room: Room,
 }
 
 impl Filling {
     fn fill(&mut self, schema: &Schema, value: &mut Value) {
-        if self.room == 0 {
+        if !self.room.is_enough() {
             return;
         }
         match value {
@@ -148,7 +149,7 @@ impl Filling {
                         |one: Option<&Value>| one.is_none_or(|one| is_unset(schema, one));
                     if let Some(default) = &schema.default
                         && is_missing(members.get(&**name))
-                        && self.take(of_member(name, default))
+                        && self.room.takes_member(name, default)
                     {
                         members.insert(name.to_string(), default.clone());
                     }
@@ -174,39 +175,11 @@ impl Filling {
     fn replace_null(&mut self, schema: &Schema, value: &mut Value) {
         if let Some(default) = &schema.default
             && is_unset(schema, value)
-            && self.take(bytes(default))
+            && self.room.takes(default)
         {
             *value = default.clone();
         }
     }
-
-    /// Takes room for a default, if any is left. The last default may take more than what is left.
-    const fn take(&mut self, bytes: usize) -> bool {
-        let has_room = self.room > 0;
-        self.room = self.room.saturating_sub(bytes);
-        has_room
-    }
-}
-
-/// A lower bound on the encoded size of a value, in bytes: what exceeds the room by this is too
-/// long.
-fn bytes(value: &Value) -> usize {
-    match value {
-        Value::Null | Value::Bool(true) => 4,
-        Value::Bool(false) => 5,
-        Value::Number(_) => 1,
-        Value::String(text) => text.len() + 2,
-        Value::Array(items) => items.iter().map(bytes).sum::<usize>() + 2,
-        Value::Object(members) => {
-            let members = members.iter().map(|(name, one)| of_member(name, one));
-            members.sum::<usize>() + 2
-        }
-    }
-}
-
-/// The size of a member, with the quotes and the colon of its name.
-fn of_member(name: &str, value: &Value) -> usize {
-    name.len() + 3 + bytes(value)
 }
 
 fn is_unset(schema: &Schema, value: &Value) -> bool {

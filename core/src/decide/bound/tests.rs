@@ -91,6 +91,19 @@ fn no_verb_makes_an_object_longer_than_the_bound() {
     }
 }
 
+/// Each container lacks its name too.
+#[test]
+fn what_has_no_room_for_its_defaults_is_too_long_before_it_is_looked_at() {
+    let pod = |containers: usize| {
+        json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"},
+            "spec": {"containers": vec![json!({}); containers]}})
+    };
+    let mut world = World::new();
+    assert!(is_too_large(world.create("pods", pod(500_000))));
+    let invalid = world.create("pods", pod(1));
+    assert!(matches!(invalid, Err(Rejection::Invalid { .. })));
+}
+
 #[test]
 fn managed_fields_that_make_an_object_too_long_are_dropped_but_not_by_an_apply() {
     let mut world = World::new();
