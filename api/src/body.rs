@@ -11,6 +11,7 @@ pub use room::Bodies;
 pub(crate) use room::{Received, read};
 pub use version::bytes_holding;
 pub(crate) use warnings::BodyWarnings;
+pub(crate) use weight::Census;
 
 use crate::offload::offload;
 use crate::protobuf;

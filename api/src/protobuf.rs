@@ -1,10 +1,13 @@
 //! Request bodies in Kubernetes' protobuf, which typed Go clients prefer for built-in kinds; kubectl uses it in
 //! its own `create` commands. Answers are never written in it.
 
+mod census;
 mod message;
 mod special;
 mod table;
 mod wire;
+
+pub(crate) use census::add_to;
 
 use crate::status::Failure;
 use serde_json::Value;

@@ -5,6 +5,8 @@
 
 use super::weight::document_bytes;
 use super::{REQUEST_BYTES_MAX, too_large, whole};
+use crate::offload::offload;
+use crate::protobuf::is_enveloped;
 use crate::status::Failure;
 use bytes::Bytes;
 use http_body::Body;
@@ -16,8 +18,11 @@ use tokio::time::timeout;
 /// How long a body waits for room, in its turn, before the client is told to try again.
 const WAIT_MAX: Duration = Duration::from_secs(3);
 
-/// The head of a request that needs no room. Of most, some 100 bytes are held.
+/// The head of a request, or the selectors of a watch, that need no room. Of most, some 100 bytes are held.
 const HEAD_BYTES: usize = 1 << 10;
+
+/// How many times as much as their text a watch keeps of its selectors.
+const SELECTOR_TIMES: usize = 4;
 
 /// How many times as much room as bodies have there is for what is decoded from them.
 const DOCUMENTS_ROOM: usize = 4;
@@ -33,6 +38,8 @@ pub struct Bodies {
     documents: Arc<Semaphore>,
     /// For what the writes make: see `version`.
     pub(super) versions: Arc<Semaphore>,
+    /// For the selectors of watches, which may last for an hour.
+    selectors: Arc<Semaphore>,
     /// How much each of these is when none of it is taken.
     pub(super) room_max: usize,
     /// For answers that are made for one client: see `answer`.
@@ -44,14 +51,15 @@ pub struct Bodies {
 
 impl Bodies {
     /// Room for `bytes` bytes at one time, but never less than the largest body may have, and four times as much for
-    /// what is decoded from them; as much room for the large objects that writes make, and as much for other long
-    /// answers that are not streamed, until they are sent. Each body must arrive in whole within `arrival` of its turn.
+    /// what is decoded from them; as much room for the large objects that writes make, as much for other long answers
+    /// that are not streamed, until they are sent, and as much for long selectors of watches. Each body must arrive in whole within `arrival` of its turn.
     pub fn bounded(bytes: usize, arrival: Duration) -> Self {
         let bytes = bytes.clamp(REQUEST_BYTES_MAX, u32::MAX as usize);
         Self {
             room: Arc::new(Semaphore::new(bytes)),
             documents: Arc::new(Semaphore::new(DOCUMENTS_ROOM * bytes)),
             versions: Arc::new(Semaphore::new(bytes)),
+            selectors: Arc::new(Semaphore::new(bytes)),
             room_max: bytes,
             answers: Arc::new(Semaphore::new(bytes)),
             makers: Arc::new(Semaphore::new(MAKERS_MAX)),
@@ -71,6 +79,18 @@ impl Bodies {
     ) -> Result<OwnedSemaphorePermit, Failure> {
         let bytes = bytes.min(DOCUMENTS_ROOM * self.room_max);
         Self::room_in(&self.documents, bytes).await
+    }
+
+    /// Room for what a watch keeps of selectors of so many bytes, in turn. Short ones need none.
+    pub(crate) async fn room_for_selectors(
+        &self,
+        bytes: usize,
+    ) -> Result<Option<OwnedSemaphorePermit>, Failure> {
+        if bytes <= HEAD_BYTES {
+            return Ok(None);
+        }
+        let bytes = bytes.saturating_mul(SELECTOR_TIMES).min(self.room_max);
+        Self::room_in(&self.selectors, bytes).await.map(Some)
     }
 
     /// So much of this room, or one of these seats, in turn; 429 if it takes too long.
@@ -136,13 +156,22 @@ where
     let Some(room) = room else {
         return Ok(Received { bytes, room: None });
     };
-    let weight = document_bytes(&bytes, is_yaml);
+    let weight = weigh(&bytes, is_yaml).await?;
     let room = Room {
         _body: room,
         _document: bounds.room_for_document(weight).await?,
     };
     let room = Some(Arc::new(room));
     Ok(Received { bytes, room })
+}
+
+/// About how much is decoded from a body. To walk over a long one in protobuf takes almost as long as to decode it.
+async fn weigh(body: &Bytes, is_yaml: bool) -> Result<usize, Failure> {
+    if is_enveloped(body) {
+        let walked = body.clone();
+        return offload(body.len(), move || document_bytes(&walked, is_yaml)).await;
+    }
+    Ok(document_bytes(body, is_yaml))
 }
 
 /// The most that is read of a body: what its client announces, but not more than the limit.

@@ -6,34 +6,38 @@ use super::wire::{self, Wire};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::{Map, Value, json};
 
-/// The members, or why the bytes are not the message. Unknown fields, those of a later Kubernetes, are skipped
-/// as upstream does. No message of the table contains itself, so the recursion is no deeper than the table.
+/// The members, or why the bytes are not the message.
 pub(super) fn read(name: Name, bytes: &[u8]) -> Result<Map<String, Value>, String> {
-    let broken = || format!("{}.{} is cut short or damaged", name.0, name.1);
     let mut members = Map::new();
+    merge(&mut members, name, bytes)?;
+    Ok(members)
+}
+
+/// Adds the members of a message to those that were read of it before: parts of one may come one after another. Unknown
+/// fields, those of a later Kubernetes, are skipped as upstream does. No message of the table contains itself, so the
+/// recursion is no deeper than the table. Source: `unmarshal.go` of gogo's `protoc-gen-gogo`, which decodes a message
+/// that is there already into that.
+fn merge(members: &mut Map<String, Value>, name: Name, bytes: &[u8]) -> Result<(), String> {
+    let known = TABLE.fields(name);
     for field in wire::fields(bytes) {
+        let broken = || format!("{}.{} is cut short or damaged", name.0, name.1);
         let (number, wire) = field.ok_or_else(broken)?;
-        let Some(field) = TABLE.field(name, number) else {
+        let Some(field) = known.iter().find(|field| field.number == number) else {
             continue;
         };
-        add(&mut members, field, wire)
+        add(members, field, wire)
             .map_err(|error| format!("{error} (field {number} of {}.{})", name.0, name.1))?;
     }
-    Ok(members)
+    Ok(())
 }
 
 fn add(members: &mut Map<String, Value>, field: &Field, wire: Wire<'_>) -> Result<(), String> {
     match field.shape {
-        Shape::Single => {
-            if let Some(value) = value(field, wire)? {
-                members.insert(field.name.into(), value);
-            }
-        }
-        Shape::Inline => {
-            if let Some(Value::Object(inner)) = value(field, wire)? {
-                members.extend(inner);
-            }
-        }
+        Shape::Single => set(members, field, wire)?,
+        Shape::Inline => match (field.kind, wire) {
+            (Kind::Message(name), Wire::Bytes(bytes)) => merge(members, name, bytes)?,
+            _ => return Err(wrong_type(field)),
+        },
         Shape::List => {
             let item = element(field, wire)?;
             let list = members.entry(field.name).or_insert_with(|| json!([]));
@@ -49,6 +53,23 @@ fn add(members: &mut Map<String, Value>, field: &Field, wire: Wire<'_>) -> Resul
                 .ok_or("a map is also something else")?;
         }
     }
+    Ok(())
+}
+
+fn set(members: &mut Map<String, Value>, field: &Field, wire: Wire<'_>) -> Result<(), String> {
+    if let (Kind::Message(name), Wire::Bytes(bytes)) = (field.kind, wire) {
+        let known = members.entry(field.name).or_insert_with(|| json!({}));
+        let known = known.as_object_mut();
+        return merge(
+            known.ok_or("a message is also something else")?,
+            name,
+            bytes,
+        );
+    }
+    match value(field, wire)? {
+        Some(value) => members.insert(field.name.into(), value),
+        None => members.remove(field.name),
+    };
     Ok(())
 }
 
@@ -80,8 +101,12 @@ fn element(field: &Field, wire: Wire<'_>) -> Result<Value, String> {
         (Kind::IntOrString, Wire::Bytes(bytes)) => special::int_or_string(bytes),
         (Kind::Json, Wire::Bytes(bytes)) => special::document(bytes),
         (Kind::Texts, Wire::Bytes(bytes)) => special::texts(bytes),
-        _ => Err(format!("{} has the wrong type", field.name)),
+        _ => Err(wrong_type(field)),
     }
+}
+
+fn wrong_type(field: &Field) -> String {
+    format!("{} has the wrong type", field.name)
 }
 
 /// A key and its value; on the wire either is omitted where it is zero.

@@ -73,9 +73,9 @@ impl Table {
         names.find(|name| **name == (package, kind)).copied()
     }
 
-    pub(super) fn field(&self, message: Name, number: u64) -> Option<&Field> {
-        let fields = self.messages.get(&message)?;
-        fields.iter().find(|field| field.number == number)
+    /// The fields of a message.
+    pub(super) fn fields(&self, message: Name) -> &[Field] {
+        self.messages.get(&message).map_or(&[], Vec::as_slice)
     }
 
     /// The message of a type by its name in OpenAPI: `io.k8s.api.rbac.v1.Role` is the `Role` of
@@ -95,7 +95,7 @@ impl Table {
 
     /// Adds the fields that are not written where they are `false`, 0 or empty.
     pub(super) fn omitted_if_zero(&self, message: Name, found: &mut BTreeSet<&'static str>) {
-        for field in self.messages.get(&message).into_iter().flatten() {
+        for field in self.fields(message) {
             match (field.shape, field.kind) {
                 (Shape::Inline, Kind::Message(inner)) => self.omitted_if_zero(inner, found),
                 (Shape::Single, Kind::Text | Kind::Bool | Kind::Integer) if !field.keeps_zero => {

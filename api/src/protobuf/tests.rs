@@ -30,6 +30,10 @@ fn decode(bytes: &[u8]) -> Result<Value, Failure> {
     super::decode(bytes, "v1", "ConfigMap")
 }
 
+fn decode_as(bytes: &[u8], kind: &str) -> Value {
+    super::decode(bytes, "v1", kind).expect("readable")
+}
+
 fn refusal(bytes: &[u8]) -> (u16, String) {
     let failure = decode(bytes).expect_err("refused");
     let message = failure.to_json()["message"].as_str().map(str::to_owned);
@@ -66,6 +70,35 @@ fn members_of_an_inlined_message_belong_to_the_one_around_it() {
     let document = decode(&body("v1", "Pod", &pod)).expect("readable");
     let expected = json!({"httpGet": {"path": "/", "port": 80}, "initialDelaySeconds": 3});
     assert_eq!(document["spec"]["containers"][0]["livenessProbe"], expected);
+}
+
+/// As proto.Unmarshal of upstream's types: messages are merged, lists grow, and of other values the last counts, even zero.
+#[test]
+fn a_message_that_comes_in_parts_is_one() {
+    let [name, labels, other] = [
+        field(1, b"a"),
+        field(11, &[field(1, b"k"), field(2, b"v")].concat()),
+        field(1, b"b"),
+    ];
+    let container = |name: &[u8]| field(2, &field(1, name));
+    let action = |action: &[u8]| field(1, &field(2, action));
+    let probed = |probe: &[u8]| field(2, &[field(1, b"c"), field(10, probe)].concat());
+    let read = |raw: &[Vec<u8>]| decode_as(&body("v1", "Pod", &raw.concat()), "Pod");
+    let meta = read(&[field(1, &name), field(1, &labels), field(1, &other)]);
+    assert_eq!(meta["metadata"], json!({"name": "b", "labels": {"k": "v"}}));
+    let spec = read(&[field(2, &container(b"a")), field(2, &container(b"b"))]);
+    let expected = json!({"containers": [{"name": "a"}, {"name": "b"}]});
+    assert_eq!(spec["spec"], expected);
+    let parts = [
+        action(&field(1, b"/")),
+        action(&field(4, b"HTTPS")),
+        number(2, 3),
+        number(2, 0),
+    ];
+    let pod = read(&[field(2, &probed(&parts.concat()))]);
+    let expected = json!({"httpGet": {"path": "/", "scheme": "HTTPS"}});
+    let probe = &pod["spec"]["containers"][0]["livenessProbe"];
+    assert_eq!(*probe, expected);
 }
 
 #[test]
