@@ -9,6 +9,7 @@
 
 use hindsight_tests::manifests::{DEPLOYMENT, widgets};
 use hindsight_tests::server::{Server, text};
+use hindsight_tests::vitals::peak_mib;
 use serde_json::Value;
 
 const WIDGET: &str = "{type: object, description: A widget., properties: {spec: {
@@ -221,4 +222,28 @@ fn both_versions_of_openapi_tell_how_lists_merge() {
         );
         assert_eq!(ports["x-kubernetes-list-type"], "map", "{path}");
     }
+}
+
+/// As trees, these definitions take some 15 MiB each.
+#[test]
+fn a_document_of_many_definitions_is_never_a_tree() {
+    let server = Server::start();
+    let fields = |at: u32| format!("p{at:05}: {{type: string}}");
+    let fields: Vec<String> = (0..10_000).map(fields).collect();
+    let schema = format!("{{type: object, properties: {{{}}}}}", fields.join(", "));
+    for number in 0..20 {
+        let definition = widgets(&schema)
+            .replace("widget", &format!("w{number}widget"))
+            .replace("Widget", &format!("W{number}Widget"));
+        server.kubectl_with(&["create", "--validate=false", "-f", "-"], &definition);
+    }
+    let last = "crd/w19widgets.example.com";
+    server.kubectl(&["wait", last, "--for=condition=Established"]);
+    let before = peak_mib(server.pid());
+    for path in ["/openapi/v3/apis/example.com/v1", "/openapi/v2"] {
+        let document = server.kubectl(&["get", "--raw", path]);
+        assert!(document.len() > 5 << 20, "{path} {}", document.len());
+    }
+    let grown = peak_mib(server.pid()).saturating_sub(before);
+    assert!(grown < 60, "{before} MiB have grown by {grown}");
 }

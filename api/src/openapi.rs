@@ -3,6 +3,7 @@
 
 mod definitions;
 mod operations;
+mod parts;
 mod protobuf;
 mod v2;
 mod v3;
@@ -127,13 +128,12 @@ impl Document {
     }
 
     fn build(&self, life: Revision, state: &State) -> Vec<u8> {
-        let document = match self {
+        match self {
             Self::Whole => v2::document(state),
-            Self::WholeInProtobuf => return protobuf::encode(&v2::document(state)),
-            Self::Index => index(life, state),
+            Self::WholeInProtobuf => v2::in_protobuf(state),
+            Self::Index => parts::json(&index(life, state)),
             Self::Of { group, version } => v3::document(state, group, version),
-        };
-        serde_json::to_vec(&document).unwrap_or_default()
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The schema definitions of kinds, with references as OpenAPI v2 writes them.
 
+use super::parts::Parts;
 use crate::fragments;
 use crate::schemas;
 use hindsight_core::kind::{Kind, KindRef, Version};
@@ -22,20 +23,14 @@ impl Served<'_> {
     }
 }
 
-/// Adds the definitions of a kind in one of its served versions, or in all of them, and returns these versions.
-pub(super) fn define<'a>(
-    state: &State,
-    kind: &'a KindRef,
-    only: Option<&str>,
-    definitions: &mut Map<String, Value>,
-) -> Vec<Served<'a>> {
+/// Adds the definitions and the paths of a kind in one of its served versions, or in all of them.
+pub(super) fn define(state: &State, kind: &KindRef, only: Option<&str>, parts: &mut Parts) {
     let mut own = own_schemas(state, kind);
     let versions = kind.versions.iter().filter(|version| version.served);
-    let mut all = Vec::new();
     for version in versions.filter(|one| only.is_none_or(|only| &*one.name == only)) {
         let fields = selectable(version);
         let version = &*version.name;
-        let (name, mut schema) = schema(kind, version, own.remove(version), definitions);
+        let (name, mut schema) = schema(kind, version, own.remove(version), parts);
         let served = Served {
             kind,
             version,
@@ -49,20 +44,19 @@ pub(super) fn define<'a>(
         if !fields.is_empty() {
             set(&mut schema, "x-kubernetes-selectable-fields", fields.into());
         }
-        add_list(&served, definitions);
-        definitions.insert(served.name.clone(), schema);
-        all.push(served);
+        add_list(&served, parts);
+        parts.add_paths(&served);
+        parts.define(served.name, schema);
     }
-    all
 }
 
 /// Adds what the definitions of all lists refer to.
-pub(super) fn add_list_meta(definitions: &mut Map<String, Value>) {
+pub(super) fn add_list_meta(parts: &mut Parts) {
     let meta = json!({"type": "object", "description": "What a list says of itself.", "properties": {
         "continue": {"type": "string"}, "resourceVersion": {"type": "string"},
         "remainingItemCount": {"type": "integer", "format": "int64"}}});
     let name = format!("{META}.ListMeta");
-    definitions.entry(name).or_insert(meta);
+    parts.take(Map::from_iter([(name, meta)]));
 }
 
 fn set(schema: &mut Value, member: &str, value: Value) {
@@ -78,7 +72,7 @@ fn selectable(version: &Version) -> Vec<Value> {
     paths.map(|path| json!({"fieldPath": path})).collect()
 }
 
-fn add_list(served: &Served<'_>, definitions: &mut Map<String, Value>) {
+fn add_list(served: &Served<'_>, parts: &mut Parts) {
     let kind = served.kind;
     let gvk = json!({"group": &*kind.resource.group, "version": served.version,
         "kind": &*kind.list_kind});
@@ -88,7 +82,7 @@ fn add_list(served: &Served<'_>, definitions: &mut Map<String, Value>) {
             "items": {"type": "array", "items": reference(&served.name)},
             "metadata": reference(&format!("{META}.ListMeta"))},
         "x-kubernetes-group-version-kind": [gvk]});
-    definitions.insert(list_name(&served.name), list);
+    parts.define(list_name(&served.name), list);
 }
 
 pub(super) fn list_name(name: &str) -> String {
@@ -101,37 +95,30 @@ fn reference(name: &str) -> Value {
 
 /// The name and the schema of a kind: for a built-in kind its own, whose definitions are added to the others;
 /// for a custom kind that of its definition, if it has one.
-fn schema(
-    kind: &Kind,
-    version: &str,
-    own: Option<Value>,
-    definitions: &mut Map<String, Value>,
-) -> (String, Value) {
+fn schema(kind: &Kind, version: &str, own: Option<Value>, parts: &mut Parts) -> (String, Value) {
     let group = &kind.resource.group;
     if !kind.is_custom()
         && let Some((name, mut document)) = schemas::annotated(group, version, &kind.kind)
     {
-        take_definitions(&mut document, definitions);
+        take_definitions(&mut document, parts);
         return (name, document);
     }
     // Any built-in kind brings the metadata and all that it consists of.
-    if !definitions.contains_key(&format!("{META}.ObjectMeta"))
+    if !parts.has(&format!("{META}.ObjectMeta"))
         && let Some((_, mut any)) = schemas::annotated("", "v1", "ConfigMap")
     {
-        take_definitions(&mut any, definitions);
+        take_definitions(&mut any, parts);
     }
     (custom_name(kind, version), custom(own))
 }
 
 /// Adds the definitions that a document brings along. One that is there already stays: it may be a kind's own,
 /// which says so.
-fn take_definitions(document: &mut Value, definitions: &mut Map<String, Value>) {
+fn take_definitions(document: &mut Value, parts: &mut Parts) {
     let members = document.as_object_mut();
     let own = members.and_then(|members| members.remove("definitions"));
     if let Some(Value::Object(own)) = own {
-        for (name, definition) in own {
-            definitions.entry(name).or_insert(definition);
-        }
+        parts.take(own);
     }
 }
 

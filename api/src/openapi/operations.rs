@@ -52,12 +52,9 @@ impl Operation {
     }
 }
 
-/// Adds the paths of a kind in a version, with their operations as a version of OpenAPI writes them.
-pub(super) fn add_paths(
-    served: &Served<'_>,
-    render: fn(&Operation) -> Value,
-    paths: &mut Map<String, Value>,
-) {
+/// The paths of a kind in a version, with their operations as a version of OpenAPI writes them.
+pub(super) fn paths(served: &Served<'_>, render: fn(&Operation) -> Value) -> Map<String, Value> {
+    let mut paths = Map::new();
     for operation in of_kind(served) {
         let item = paths
             .entry(operation.path.clone())
@@ -66,6 +63,7 @@ pub(super) fn add_paths(
             methods.insert(operation.method.into(), render(&operation));
         }
     }
+    paths
 }
 
 /// All operations of a kind in a version.

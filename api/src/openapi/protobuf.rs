@@ -1,7 +1,9 @@
 //! The binary form of an OpenAPI v2 document, which older clients insist on.
 //! Source: field numbers of `openapiv2/OpenAPIv2.proto`.
 
+use super::parts::{Parts, TITLE, VERSION};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 /// A message being written.
 #[derive(Default)]
@@ -85,23 +87,33 @@ fn entries(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
     value.as_object().into_iter().flat_map(Map::iter)
 }
 
-/// The whole document.
-pub(super) fn encode(document: &Value) -> Vec<u8> {
+/// The whole document, of parts in this form.
+pub(super) fn encode(parts: Parts) -> Vec<u8> {
     let mut message = Message::default();
-    message.text(1, document.get("swagger"));
+    message.bytes(1, b"2.0");
     let mut info = Message::default();
-    info.text(1, document.pointer("/info/title"));
-    info.text(2, document.pointer("/info/version"));
+    info.bytes(1, TITLE.as_bytes());
+    info.bytes(2, VERSION.as_bytes());
     message.message(2, info);
-    let nothing = Value::Null;
-    let member = |name: &str| document.get(name).unwrap_or(&nothing);
-    let mut paths = Message::default();
-    for (path, item) in entries(member("paths")) {
-        paths.message(2, named(path, path_item(item)));
-    }
-    message.message(8, paths);
-    message.message(9, named_schemas(member("definitions")));
+    message.message(8, all_named(2, parts.paths));
+    message.message(9, all_named(1, parts.definitions));
     message.0
+}
+
+pub(super) fn definition(value: &Value) -> Vec<u8> {
+    schema(value).0
+}
+
+pub(super) fn path(item: &Value) -> Vec<u8> {
+    path_item(item).0
+}
+
+fn all_named(field: u64, members: BTreeMap<String, Vec<u8>>) -> Message {
+    let mut message = Message::default();
+    for (name, value) in members {
+        message.message(field, named(&name, Message(value)));
+    }
+    message
 }
 
 fn named(name: &str, value: Message) -> Message {

@@ -9,6 +9,14 @@ use hindsight_core::Actor;
 use http::Request;
 use http_body_util::{BodyExt, Full};
 
+fn two(state: &State) -> Value {
+    serde_json::from_slice(&v2::document(state)).expect("JSON")
+}
+
+fn three(state: &State, group: &str, version: &str) -> Value {
+    serde_json::from_slice(&v3::document(state, group, version)).expect("JSON")
+}
+
 fn references(document: &Value) -> usize {
     let mut seen = 0;
     let mut open = vec![document];
@@ -29,16 +37,16 @@ fn every_reference_leads_somewhere() {
     let state = State::new(builtin_kinds());
     let mut seen = 0;
     for (group, version) in [("", "v1"), ("apps", "v1"), ("apiextensions.k8s.io", "v1")] {
-        seen += references(&v3::document(&state, group, version));
+        seen += references(&three(&state, group, version));
     }
     assert!(seen > 500, "{seen}");
-    assert!(references(&v2::document(&state)) > 1000);
+    assert!(references(&two(&state)) > 1000);
 }
 
 #[test]
 fn version_two_says_nothing_that_it_cannot() {
     let state = State::new(builtin_kinds());
-    let text = v2::document(&state)["definitions"].to_string();
+    let text = two(&state)["definitions"].to_string();
     for word in [
         "\"allOf\":[",
         "\"oneOf\":[",
@@ -55,8 +63,8 @@ fn no_built_in_kind_requires_metadata() {
     let state = State::new(builtin_kinds());
     let mut seen = 0;
     for document in [
-        &v2::document(&state)["definitions"],
-        &v3::document(&state, "authorization.k8s.io", "v1")["components"]["schemas"],
+        &two(&state)["definitions"],
+        &three(&state, "authorization.k8s.io", "v1")["components"]["schemas"],
     ] {
         for (name, definition) in document.as_object().expect("definitions") {
             let Some(required) = definition.get("required") else {
@@ -73,7 +81,7 @@ fn no_built_in_kind_requires_metadata() {
 
 #[test]
 fn a_patch_may_be_written_as_it_is_taken_and_an_apply_by_force() {
-    let document = v2::document(&State::new(builtin_kinds()));
+    let document = two(&State::new(builtin_kinds()));
     let path = "/apis/apps/v1/namespaces/{namespace}/deployments/{name}";
     for below in ["", "/status", "/scale"] {
         let patch = &document["paths"][&format!("{path}{below}")]["patch"];
@@ -93,8 +101,8 @@ fn a_patch_may_be_written_as_it_is_taken_and_an_apply_by_force() {
 #[test]
 fn what_is_in_namespaces_is_listed_in_all_of_them_too() {
     let state = State::new(builtin_kinds());
-    let whole = v2::document(&state);
-    let core = v3::document(&state, "", "v1");
+    let whole = two(&state);
+    let core = three(&state, "", "v1");
     for document in [&whole, &core] {
         let everywhere = &document["paths"]["/api/v1/pods"];
         let id = &everywhere["get"]["operationId"];
@@ -116,7 +124,7 @@ fn what_is_in_namespaces_is_listed_in_all_of_them_too() {
 #[test]
 fn no_two_operations_have_one_name() {
     let state = State::new(builtin_kinds());
-    let document = v2::document(&state);
+    let document = two(&state);
     let items = document["paths"].as_object().expect("paths").values();
     let operations = items.flat_map(|item| item.as_object().expect("an item").values());
     let mut names: Vec<&str> = operations
@@ -220,7 +228,7 @@ async fn a_tag_of_another_life_of_the_log_stands_for_none_of_its_documents() {
 
 #[test]
 fn a_kind_that_others_contain_says_which_it_is() {
-    let document = v2::document(&State::new(builtin_kinds()));
+    let document = two(&State::new(builtin_kinds()));
     let claim = &document["definitions"]["io.k8s.api.core.v1.PersistentVolumeClaim"];
     let gvk = json!([{"group": "", "version": "v1", "kind": "PersistentVolumeClaim"}]);
     assert_eq!(claim["x-kubernetes-group-version-kind"], gvk);
@@ -368,8 +376,8 @@ async fn what_a_schema_embeds_or_leaves_open_is_told_as_far_as_a_version_can() {
 #[test]
 fn what_may_be_anything_has_no_type() {
     let state = State::new(builtin_kinds());
-    let two = v2::document(&state);
-    let three = v3::document(&state, "apiextensions.k8s.io", "v1");
+    let two = two(&state);
+    let three = three(&state, "apiextensions.k8s.io", "v1");
     for document in [&two["definitions"], &three["components"]["schemas"]] {
         for name in ["JSON", "JSONSchemaPropsOrArray", "JSONSchemaPropsOrBool"] {
             let name = format!("io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.{name}");

@@ -1,26 +1,46 @@
 //! OpenAPI v2 of everything, for clients that know only this version.
 
 use super::definitions::{add_list_meta, define};
-use super::operations::{Operation, add_paths};
+use super::operations::Operation;
+use super::parts::{Parts, Writing, info, json};
+use super::protobuf;
 use hindsight_core::State;
 use serde_json::{Map, Value, json};
+
+const JSON: Writing = Writing {
+    definition: |definition| json(&simple(definition)),
+    operation: render,
+    path: |path| json(&path),
+};
+const PROTOBUF: Writing = Writing {
+    definition: |definition| protobuf::definition(&simple(definition)),
+    operation: render,
+    path: |path| protobuf::path(&path),
+};
 
 /// Members of schemas that version 2 does not have.
 const UNKNOWN: [&str; 4] = ["anyOf", "oneOf", "not", "$schema"];
 
-pub(super) fn document(state: &State) -> Value {
-    let mut definitions = Map::new();
-    let mut paths: Map<String, Value> = Map::new();
+pub(super) fn document(state: &State) -> Vec<u8> {
+    parts(state, JSON).into_json([
+        "{\"definitions\":",
+        &format!(",{},\"paths\":", info()),
+        ",\"swagger\":\"2.0\"}",
+    ])
+}
+
+/// The same in its binary form.
+pub(super) fn in_protobuf(state: &State) -> Vec<u8> {
+    protobuf::encode(parts(state, PROTOBUF))
+}
+
+fn parts(state: &State, writing: Writing) -> Parts {
+    let mut parts = Parts::new(writing);
     for kind in state.kinds.iter() {
-        for served in define(state, kind, None, &mut definitions) {
-            add_paths(&served, render, &mut paths);
-        }
+        define(state, kind, None, &mut parts);
     }
-    add_list_meta(&mut definitions);
-    let mut definitions = Value::Object(definitions);
-    simplify(&mut definitions);
-    json!({"swagger": "2.0", "info": {"title": "Kubernetes", "version": "v1.36.0"},
-        "paths": paths, "definitions": definitions})
+    add_list_meta(&mut parts);
+    parts
 }
 
 fn render(operation: &Operation) -> Value {
@@ -54,8 +74,8 @@ fn schema(definition: Option<&str>) -> Value {
 
 /// Reduces schemas to what version 2 can express: a reference with a description becomes the reference alone,
 /// and a value of one of several types may be anything.
-fn simplify(document: &mut Value) {
-    let mut open = vec![(document, false)];
+fn simple(mut definition: Value) -> Value {
+    let mut open = vec![(&mut definition, true)];
     while let Some((value, is_schema)) = open.pop() {
         match value {
             Value::Object(members) => {
@@ -71,6 +91,7 @@ fn simplify(document: &mut Value) {
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
     }
+    definition
 }
 
 fn simplify_one(members: &mut Map<String, Value>) {

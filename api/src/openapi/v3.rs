@@ -1,25 +1,29 @@
 //! OpenAPI v3 of one group and version.
 
 use super::definitions::{add_list_meta, define};
-use super::operations::{Operation, add_paths};
+use super::operations::Operation;
+use super::parts::{Parts, Writing, info, json};
 use crate::discovery::kinds;
 use hindsight_core::State;
 use serde_json::{Map, Value, json};
 
-pub(super) fn document(state: &State, group: &str, version: &str) -> Value {
-    let mut definitions = Map::new();
-    let mut paths: Map<String, Value> = Map::new();
-    let versions = kinds(state, group)
-        .flat_map(|kind| define(state, kind, Some(version), &mut definitions))
-        .collect::<Vec<_>>();
-    add_list_meta(&mut definitions);
-    for served in &versions {
-        add_paths(served, render, &mut paths);
+const WRITING: Writing = Writing {
+    definition: |definition| json(&to_components(definition)),
+    operation: render,
+    path: |path| json(&path),
+};
+
+pub(super) fn document(state: &State, group: &str, version: &str) -> Vec<u8> {
+    let mut parts = Parts::new(WRITING);
+    for kind in kinds(state, group) {
+        define(state, kind, Some(version), &mut parts);
     }
-    let mut schemas = Value::Object(definitions);
-    to_components(&mut schemas);
-    json!({"openapi": "3.0.0", "info": {"title": "Kubernetes", "version": "v1.36.0"},
-        "paths": paths, "components": {"schemas": schemas}})
+    add_list_meta(&mut parts);
+    parts.into_json([
+        "{\"components\":{\"schemas\":",
+        &format!("}},{},\"openapi\":\"3.0.0\",\"paths\":", info()),
+        "}",
+    ])
 }
 
 fn render(operation: &Operation) -> Value {
@@ -57,8 +61,8 @@ fn content(media: &[&str], definition: Option<&str>) -> Value {
 }
 
 /// Makes references point into this document.
-fn to_components(document: &mut Value) {
-    let mut open = vec![document];
+fn to_components(mut definition: Value) -> Value {
+    let mut open = vec![&mut definition];
     while let Some(value) = open.pop() {
         match value {
             Value::Object(members) => {
@@ -71,4 +75,5 @@ fn to_components(document: &mut Value) {
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
     }
+    definition
 }
