@@ -3,6 +3,7 @@
 //! seconds, and many clients ask for the same one.
 
 use crate::body::Syntax;
+use crate::offload::LONG_BYTES;
 use crate::status::Failure;
 use crate::unpoisoned::unpoisoned;
 use crate::{discovery, openapi};
@@ -11,10 +12,13 @@ use hindsight_core::Revision;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The most bytes of documents that are kept, unless the newest alone has more. Those of the built-in kinds fit in.
 const KEPT_BYTES_MAX: usize = 64 << 20;
+
+/// The most bytes of long documents that there are: that are kept, or are still sent though others are kept by now.
+const BYTES_MAX: usize = 2 * KEPT_BYTES_MAX;
 
 /// One of the documents.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +33,8 @@ pub(crate) struct Documents {
     /// Its one permit goes to who builds, so that any number of requests takes the time and the memory of one.
     building: Arc<Semaphore>,
     kept: Arc<Mutex<Kept>>,
+    /// Its permits are the bytes that other long documents may have.
+    room: Arc<Semaphore>,
     restored: Revision,
 }
 
@@ -38,6 +44,7 @@ impl Documents {
         Self {
             building: Arc::new(Semaphore::new(1)),
             kept: Arc::default(),
+            room: Arc::new(Semaphore::new(BYTES_MAX)),
             restored,
         }
     }
@@ -48,7 +55,7 @@ impl Documents {
     }
 
     /// A document with this tag: as it was built before, or built now. A client that leaves meanwhile takes
-    /// nothing away from the others.
+    /// nothing away from the others. 429 if those that others still read leave no room for it.
     pub(crate) async fn get(
         &self,
         document: Document,
@@ -62,17 +69,13 @@ impl Documents {
         if let Some(bytes) = unpoisoned(self.kept.lock()).get(&document, tag) {
             return Ok(bytes);
         }
-        let (kept, tag) = (Arc::clone(&self.kept), tag.to_owned());
+        let (kept, room) = (Arc::clone(&self.kept), Arc::clone(&self.room));
+        let tag = tag.to_owned();
         let work = move || {
-            let bytes = Bytes::from(build()?);
-            let built = Built {
-                document,
-                tag,
-                bytes: bytes.clone(),
-            };
-            unpoisoned(kept.lock()).keep(built);
+            let text = build()?;
+            let kept = unpoisoned(kept.lock()).keep(document, tag, text, &room);
             drop(permit);
-            Ok(bytes)
+            kept.ok_or_else(Failure::no_room)
         };
         let Ok(runtime) = Handle::try_current() else {
             return work();
@@ -90,6 +93,18 @@ struct Built {
     bytes: Bytes,
 }
 
+/// The text of a document, and its room, for as long as it is kept or sent.
+struct Held {
+    text: Vec<u8>,
+    _room: Option<OwnedSemaphorePermit>,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.text
+    }
+}
+
 /// Finished documents, the newest last.
 #[derive(Debug, Default)]
 struct Kept(VecDeque<Built>);
@@ -101,14 +116,46 @@ impl Kept {
         found.map(|one| one.bytes.clone())
     }
 
-    /// Keeps a document instead of what it was before, and lets go of the oldest while all are too long.
-    fn keep(&mut self, built: Built) {
-        self.0.retain(|one| one.document != built.document);
-        self.0.push_back(built);
-        let mut bytes: usize = self.0.iter().map(|one| one.bytes.len()).sum();
-        while bytes > KEPT_BYTES_MAX && self.0.len() > 1 {
+    /// Keeps a document instead of what it was before, and lets go of the oldest while all are too long. `None` if there
+    /// is no room for it.
+    fn keep(
+        &mut self,
+        document: Document,
+        tag: String,
+        text: Vec<u8>,
+        room: &Arc<Semaphore>,
+    ) -> Option<Bytes> {
+        self.0.retain(|one| one.document != document);
+        let room = self.room_for(text.len(), room)?;
+        let bytes = Bytes::from_owner(Held { text, _room: room });
+        self.0.push_back(Built {
+            document,
+            tag,
+            bytes: bytes.clone(),
+        });
+        let mut all: usize = self.0.iter().map(|one| one.bytes.len()).sum();
+        while all > KEPT_BYTES_MAX && self.0.len() > 1 {
             let oldest = self.0.pop_front();
-            bytes -= oldest.map_or(0, |one| one.bytes.len());
+            all -= oldest.map_or(0, |one| one.bytes.len());
+        }
+        Some(bytes)
+    }
+
+    /// Room for so many bytes, if more than a few. The oldest that are kept make room, unless they are being sent.
+    fn room_for(
+        &mut self,
+        bytes: usize,
+        room: &Arc<Semaphore>,
+    ) -> Option<Option<OwnedSemaphorePermit>> {
+        if bytes <= LONG_BYTES {
+            return Some(None);
+        }
+        let wanted = u32::try_from(bytes.min(BYTES_MAX)).ok()?;
+        loop {
+            if let Ok(taken) = Arc::clone(room).try_acquire_many_owned(wanted) {
+                return Some(Some(taken));
+            }
+            self.0.pop_front()?;
         }
     }
 }
@@ -181,17 +228,41 @@ mod tests {
         assert_eq!(built.expect("it waits for nobody"), "a");
     }
 
+    /// Each time that a definition changes another client may begin to read what was built then.
+    #[tokio::test]
+    async fn documents_that_others_still_read_leave_no_room_for_so_many_more() {
+        const BYTES: usize = 16 << 20;
+        let documents = Documents::of(Revision::ZERO);
+        let get = async |tag: &str| {
+            let build = || Ok(vec![b'a'; BYTES]);
+            documents.get(document("v1"), tag, build).await
+        };
+        let mut read = Vec::new();
+        for number in 0..BYTES_MAX / BYTES {
+            let tag = number.to_string();
+            read.push(get(&tag).await.expect("room"));
+            read.push(get(&tag).await.expect("the same"));
+        }
+        assert_eq!(get("last").await.expect_err("no room").code, 429);
+        let short = documents.get(document("v2"), "t", || Ok(vec![b'a']));
+        assert_eq!(short.await.expect("a short one"), "a");
+        read.pop();
+        assert_eq!(get("last").await.expect_err("it is read twice").code, 429);
+        read.pop();
+        drop(get("last").await.expect("room"));
+        drop(get("another").await.expect("what nobody reads takes none"));
+    }
+
     #[test]
     fn so_many_bytes_are_kept_and_the_newest_always() {
         let mut kept = Kept::default();
         for (version, mebibytes, left) in
             [("v1", 40, 1), ("v2", 20, 2), ("v3", 10, 2), ("v4", 70, 1)]
         {
-            kept.keep(Built {
-                document: document(version),
-                tag: "t".into(),
-                bytes: vec![0_u8; mebibytes << 20].into(),
-            });
+            let text = vec![0; mebibytes << 20];
+            let room = Arc::new(Semaphore::new(BYTES_MAX));
+            kept.keep(document(version), "t".into(), text, &room)
+                .expect("room");
             assert_eq!(kept.0.len(), left, "{version}");
             assert!(kept.get(&document(version), "t").is_some(), "{version}");
             assert!(kept.get(&document(version), "u").is_none(), "{version}");
