@@ -24,13 +24,14 @@ use hindsight_core::selector::WatchEvent;
 use hindsight_core::{Change, Expired, Object, Revision, Unavailable};
 use http::Response;
 use line::push;
-use options::{InitialEvents, lifetime};
+use options::{InitialEvents, lifetime, room_for_selectors};
 use replay::Replay;
 use serde_json::json;
 use shown::{Shown, Sight};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::watch::Receiver;
 use tokio::time::{Instant, Sleep, timeout_at};
 
@@ -55,6 +56,7 @@ pub(crate) async fn open(
         return Err(Unavailable::Stopping.into());
     }
     let mut selection = Selection::of(&request)?;
+    let room = room_for_selectors(api, &request).await?;
     request.params.integer("limit")?;
     let initial_events = InitialEvents::of(&request)?;
     let initial = initial_events != InitialEvents::None;
@@ -87,6 +89,7 @@ pub(crate) async fn open(
         position: after.min(opened),
         after,
         selection,
+        _room_for_selectors: room,
         shown,
         ends,
         alarm: Box::pin(tokio::time::sleep_until(ends)),
@@ -141,6 +144,7 @@ fn stalled() -> Failure {
 struct Watch {
     api: Api,
     selection: Selection,
+    _room_for_selectors: Option<OwnedSemaphorePermit>,
     shown: Arc<Shown>,
     newest_revision: Receiver<Revision>,
     position: Revision,

@@ -5,6 +5,7 @@ use crate::request::ResourceRequest;
 use crate::status::Failure;
 use hindsight_core::rejection::FieldCause;
 use std::time::Duration;
+use tokio::sync::OwnedSemaphorePermit;
 
 const NOT_OLDER: &str = "NotOlderThan";
 const DEFAULT_SECONDS: u64 = 1800;
@@ -79,4 +80,17 @@ pub(super) fn lifetime(api: &Api, request: &ResourceRequest) -> Result<Duration,
         Some(seconds) => u64::try_from(seconds).unwrap_or(0),
     };
     Ok(Duration::from_secs(seconds.min(SECONDS_MAX)))
+}
+
+/// Room for what is kept of the selectors, if they are long.
+pub(super) async fn room_for_selectors(
+    api: &Api,
+    request: &ResourceRequest,
+) -> Result<Option<OwnedSemaphorePermit>, Failure> {
+    let selectors = ["labelSelector", "fieldSelector"];
+    let bytes = selectors.map(|name| request.params.text(name).len());
+    match &api.bodies {
+        Some(bodies) => bodies.room_for_selectors(bytes.iter().sum()).await,
+        None => Ok(None),
+    }
 }
