@@ -90,7 +90,8 @@ fn what_the_writer_would_refuse_of_a_long_request_does_not_reach_it() {
     assert_eq!((code, before), (201, 1));
     let (code, after, cause) = send(PODS, pod("i", 1));
     assert_eq!((code, after), (422, 2), "a short one is left to the writer");
-    let (code, after, same) = send(PODS, pod("i", LONG_BYTES));
+    // Each takes three bytes, and some hundred with its defaults.
+    let (code, after, same) = send(PODS, pod("i", LONG_BYTES / 3));
     assert_eq!((code, after), (422, 2), "a long one is not");
     assert_eq!(same, cause);
     let (code, after, _) = send(PODS, pod(&"i".repeat(LONG_BYTES), 0));
