@@ -116,8 +116,8 @@ impl Kept {
         found.map(|one| one.bytes.clone())
     }
 
-    /// Keeps a document instead of what it was before, and lets go of the oldest while all are too long. `None` if there
-    /// is no room for it.
+    /// Keeps a document instead of what it was before, and lets go of the oldest while all are too long. `None` if
+    /// there is no room for it.
     fn keep(
         &mut self,
         document: Document,

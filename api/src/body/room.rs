@@ -52,7 +52,8 @@ pub struct Bodies {
 impl Bodies {
     /// Room for `bytes` bytes at one time, but never less than the largest body may have, and four times as much for
     /// what is decoded from them; as much room for the large objects that writes make, as much for other long answers
-    /// that are not streamed, until they are sent, and as much for long selectors of watches. Each body must arrive in whole within `arrival` of its turn.
+    /// that are not streamed, until they are sent, and as much for long selectors of watches. Each body must arrive in
+    /// whole within `arrival` of its turn.
     pub fn bounded(bytes: usize, arrival: Duration) -> Self {
         let bytes = bytes.clamp(REQUEST_BYTES_MAX, u32::MAX as usize);
         Self {

@@ -5,8 +5,8 @@ use super::wire::{self, Wire};
 use super::{Envelope, MAGIC};
 use crate::body::Census;
 
-/// Adds what is decoded from a body, or more. Of one that does not say what kind it is, whatever follows may be messages
-/// of two bytes.
+/// Adds what is decoded from a body, or more. Of one that does not say what kind it is, whatever follows may be
+/// messages of two bytes.
 pub(crate) fn add_to(census: &mut Census, body: &[u8]) {
     census.bytes += body.len();
     let envelope = body.strip_prefix(MAGIC).and_then(Envelope::read);

@@ -72,7 +72,7 @@ fn members_of_an_inlined_message_belong_to_the_one_around_it() {
     assert_eq!(document["spec"]["containers"][0]["livenessProbe"], expected);
 }
 
-/// As proto.Unmarshal of upstream's types: messages are merged, lists grow, and of other values the last counts, even zero.
+/// As upstream decodes its types: messages are merged, lists grow, and of other values the last counts, even a zero.
 #[test]
 fn a_message_that_comes_in_parts_is_one() {
     let [name, labels, other] = [
