@@ -96,7 +96,7 @@ struct Built {
 /// The text of a document, and its room, for as long as it is kept or sent.
 struct Held {
     text: Vec<u8>,
-    _room: Option<OwnedSemaphorePermit>,
+    _room: OwnedSemaphorePermit,
 }
 
 impl AsRef<[u8]> for Held {
@@ -141,19 +141,16 @@ impl Kept {
         Some(bytes)
     }
 
-    /// Room for so many bytes, if more than a few. The oldest that are kept make room, unless they are being sent.
-    fn room_for(
-        &mut self,
-        bytes: usize,
-        room: &Arc<Semaphore>,
-    ) -> Option<Option<OwnedSemaphorePermit>> {
-        if bytes <= LONG_BYTES {
-            return Some(None);
-        }
-        let wanted = u32::try_from(bytes.min(BYTES_MAX)).ok()?;
+    /// Room for so many bytes; a few take none. The oldest that are kept make room, unless they are being sent.
+    fn room_for(&mut self, bytes: usize, room: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
+        let wanted = if bytes <= LONG_BYTES {
+            0
+        } else {
+            u32::try_from(bytes.min(BYTES_MAX)).ok()?
+        };
         loop {
             if let Ok(taken) = Arc::clone(room).try_acquire_many_owned(wanted) {
-                return Some(Some(taken));
+                return Some(taken);
             }
             self.0.pop_front()?;
         }
