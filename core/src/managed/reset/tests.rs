@@ -111,7 +111,8 @@ fn rewrite(object: &mut Value) {
     metadata["ownerReferences"] =
         json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "new"}]);
     object["spec"]["new"] = json!("s");
-    object["status"]["conditions"] = json!([{"type": "New", "status": "True"}]);
+    object["status"]["conditions"] = json!([{"type": "New", "status": "True", "reason": "New",
+        "lastTransitionTime": "2026-01-01T00:00:00Z"}]);
     object["status"]["message"] = json!("new");
 }
 
