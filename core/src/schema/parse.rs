@@ -24,14 +24,14 @@ fn schema(document: &Value, patterns: &mut Patterns) -> Schema {
     let flag = |key: &str| document.get(key) == Some(&Value::Bool(true));
     let mut child = |key: &str| match document.get(key) {
         Some(Value::Bool(true)) => Some(Arc::default()),
-        Some(found @ Value::Object(_)) => Some(Arc::new(schema(found, patterns))),
+        Some(found @ Value::Object(_)) => Some(part(found, patterns)),
         _ => None,
     };
     let (additional, items) = (child("additionalProperties"), child("items"));
     let properties = document.get("properties").and_then(Value::as_object);
     let properties = properties.into_iter().flatten();
     let properties: BTreeMap<Arc<str>, Arc<Schema>> = properties
-        .map(|(name, found)| (name.as_str().into(), Arc::new(schema(found, patterns))))
+        .map(|(name, found)| (name.as_str().into(), part(found, patterns)))
         .collect();
     let below = || properties.values().chain(&additional).chain(&items);
     let rules = Rules::read(document, below().map(|child| &child.rules));
@@ -65,6 +65,32 @@ fn schema(document: &Value, patterns: &mut Patterns) -> Schema {
         atomic: text("x-kubernetes-map-type") == "atomic",
         rules,
     }
+}
+
+/// The schema of a part. A definition may have tens of thousands of fields of which it says the type and no more: they
+/// share one.
+fn part(document: &Value, patterns: &mut Patterns) -> Arc<Schema> {
+    let Some(place) = plain(document) else {
+        return Arc::new(schema(document, patterns));
+    };
+    if let Some(known) = patterns.plain.get(&place) {
+        return Arc::clone(known);
+    }
+    let new = Arc::new(schema(document, patterns));
+    patterns.plain.insert(place, Arc::clone(&new));
+    new
+}
+
+/// Type and format, if nothing else is said that counts. Lists and objects are not shared: for rules two of them have one
+/// type only if they are one.
+fn plain(document: &Value) -> Option<(String, String)> {
+    let counts = |name: &str| !matches!(name, "type" | "format" | "description");
+    if document.as_object()?.keys().any(|name| counts(name)) {
+        return None;
+    }
+    let type_name = text(document, "type");
+    let is_scalar = matches!(type_name, "string" | "integer" | "number" | "boolean");
+    is_scalar.then(|| (type_name.to_owned(), text(document, "format").to_owned()))
 }
 
 fn bounds(document: &Value, patterns: &mut Patterns) -> Bounds {
@@ -106,4 +132,34 @@ fn junctors(document: &Value, patterns: &mut Patterns) -> Option<Box<Junctors>> 
         && found.one_of.is_empty()
         && found.not.is_none();
     (!none).then(|| Box::new(found))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn fields_of_which_only_a_type_is_said_share_a_schema() {
+        let fields = json!({
+            "a": {"type": "string"}, "b": {"type": "string", "description": "B."},
+            "long": {"type": "string", "minLength": 1}, "time": {"type": "string", "format": "date-time"},
+            "count": {"type": "integer"}, "open": {"type": "object"}, "opener": {"type": "object"},
+            "names": {"type": "array", "items": {"type": "string"}}});
+        let schema = parse(&json!({"type": "object", "properties": fields}));
+        let field = |name: &str| schema.member(name).expect("a field");
+        assert!(Arc::ptr_eq(field("a"), field("b")));
+        let items = field("names").items.as_ref().expect("items");
+        assert!(Arc::ptr_eq(field("a"), items));
+        for (one, other) in [
+            ("a", "long"),
+            ("a", "time"),
+            ("a", "count"),
+            ("open", "opener"),
+        ] {
+            assert!(!Arc::ptr_eq(field(one), field(other)), "{one} {other}");
+        }
+        assert_eq!(field("long").bounds.min_length, Some(1));
+        assert!(field("time").format.is_some() && field("a").format.is_none());
+    }
 }

@@ -5,6 +5,7 @@ mod go;
 #[cfg(test)]
 mod tests;
 
+use super::Schema;
 use regex_automata::nfa::thompson::pikevm::PikeVM;
 use regex_automata::nfa::thompson::{BuildError, Config, State, WhichCaptures};
 use regex_automata::{Input, Span};
@@ -137,9 +138,12 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// The patterns of all schemas of a definition; equal ones are compiled once.
+/// The patterns of all schemas of a definition; equal ones are compiled once. Also its plain schemas, which are shared in
+/// the same way.
 #[derive(Debug, Default)]
 pub(crate) struct Patterns {
+    /// By type and format.
+    pub(super) plain: BTreeMap<(String, String), Arc<Schema>>,
     compiled: BTreeMap<String, Result<Arc<Pattern>, String>>,
     /// How many they count as, including those that are too large.
     weight: usize,
