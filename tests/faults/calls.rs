@@ -25,13 +25,15 @@ pub(super) const CALLS: &[&str] = &[
     "rename",
     "unlink",
 ];
-/// Calls that must occur, or the script would take no snapshots and the engine write no pages.
+/// Calls that must occur, or the script would take no snapshots, the engine write no pages, and the writer no journal.
 const MUST_OCCUR: &[(&str, &str)] = &[
     ("write", "snapshots/*.unfinished"),
     ("rename", "snapshots/*.unfinished"),
     ("fsync", "snapshots"),
     ("unlink", "snapshots/*.snapshot"),
     ("pwrite64", "events/db"),
+    ("write", "events/journal"),
+    ("write", "events.tail"),
 ];
 /// In how many lives a call is waited for that was made once and is not made again.
 const LIVES_MAX: usize = 3;

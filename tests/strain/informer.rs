@@ -14,8 +14,8 @@ use std::ops::AddAssign;
 
 /// How long nothing may come although something must: it bounds a failing run.
 const SILENT_SECONDS_MAX: u64 = 180;
-/// `timeoutSeconds` of the streams; some end by themselves in the middle.
-const STREAM_SECONDS: [u64; 2] = [1, 30];
+/// `timeoutSeconds` of the streams; some end by themselves in the middle, of those some after a bookmark.
+const STREAM_SECONDS: [u64; 3] = [1, 3, 30];
 /// `timeoutSeconds` of a stream on which it stays until the bookmark that comes two seconds before the end.
 const STAY_SECONDS: u64 = 4;
 const STAYS_MAX: usize = 10;

@@ -150,11 +150,14 @@ impl Recorder {
         }
     }
 
-    /// Stops the clients, and returns what was sent and answered.
+    /// Stops the clients, and returns what was sent and answered. Panics if a client was told that a write of it was wrong.
     pub fn stop(mut self) -> Ledger {
         self.shared.is_over.store(true, Ordering::SeqCst);
-        self.runtime
-            .block_on(async { while self.tasks.join_next().await.is_some() {} });
+        self.runtime.block_on(async {
+            while let Some(ended) = self.tasks.join_next().await {
+                ended.expect("no client was refused");
+            }
+        });
         std::mem::take(&mut *self.shared.ledger.lock().expect("unpoisoned"))
     }
 }
@@ -191,7 +194,7 @@ fn maps(server: &Server) -> impl Future<Output = Api<ConfigMap>> + use<> {
     }
 }
 
-/// Writes until it is over or the server refuses a request.
+/// Writes until it is over, or the server or its log fails.
 async fn work(
     maps: impl Future<Output = Api<ConfigMap>>,
     prefix: String,
@@ -218,7 +221,13 @@ async fn work(
             };
             written.map(|map| map.metadata.resource_version)
         };
-        let Ok(version) = version else { return };
+        let version = match version {
+            Ok(version) => version,
+            Err(kube::Error::Api(status)) if status.code < 500 => {
+                panic!("{name}: a sound write was refused: {status:?}")
+            }
+            Err(_) => return,
+        };
         ledger().note_answer(&name, version, begun);
     }
 }

@@ -23,7 +23,7 @@
 //! rule    KIND NAME RULE           # what its mark or its removal gives as the reason
 //! some    KIND NAMESPACE "text"    # an object there says this, "-" for no namespace
 //! none    KIND NAMESPACE "text"
-//! code    N                        # of the last answer
+//! code    N                        # of the last answer; one that refuses must be looked at
 //! reads   POINTER JSON|absent|~ "part"   # the last answer, or event, at a JSON pointer
 //! keep    NAME POINTER             # remembered as $NAME
 //! warns   "text"                   # a header of the last answer; "" for none at all
@@ -62,7 +62,7 @@ pub fn run(text: &str) -> Result<(), String> {
             return Err(format!("line {}: {line}: {why}\n{history}", index + 1));
         }
     }
-    Ok(())
+    scenario.read_refusal()
 }
 
 struct Scenario {
@@ -73,6 +73,8 @@ struct Scenario {
     known: BTreeMap<String, String>,
     watches: BTreeMap<String, Events>,
     last: Answer,
+    /// Whether no step has looked at it yet.
+    is_unread: bool,
 }
 
 impl Scenario {
@@ -83,6 +85,7 @@ impl Scenario {
             known: BTreeMap::new(),
             watches: BTreeMap::new(),
             last: Answer::default(),
+            is_unread: false,
         }
     }
 
@@ -97,6 +100,13 @@ impl Scenario {
         }
         let rest = self.substitute(rest)?;
         let rest = rest.as_str();
+        match verb {
+            "code" | "reads" | "keep" | "warns" => self.is_unread = false,
+            "create" | "delete" | "clear" | "set" | "define" | "send" | "seen" => {
+                self.read_refusal()?;
+            }
+            _ => {}
+        }
         match verb {
             "create" => self.create(&Line::parse(verb, rest)?),
             "delete" => self.delete(&Line::parse(verb, rest)?),
@@ -114,6 +124,15 @@ impl Scenario {
             "seen" => self.seen(rest),
             _ => self.check(verb, rest),
         }
+    }
+
+    /// A request that was refused is no step of a scenario unless a line looks at the answer.
+    fn read_refusal(&self) -> Result<(), String> {
+        let Answer { code, text, .. } = &self.last;
+        if !self.is_unread || *code < 400 {
+            return Ok(());
+        }
+        Err(format!("nothing reads the answer before: {code}: {text}"))
     }
 
     fn collect(&mut self, rest: &str) -> Result<(), String> {
@@ -236,6 +255,29 @@ mod tests {
                     && told.contains(&format!(" does not know {unknown}, only "));
                 assert!(is_told, "{told}");
             }
+        }
+    }
+
+    #[test]
+    fn a_refusal_that_no_line_looks_at_is_told() {
+        let refused = "send GET ~/configmaps/a\n";
+        for (after, is_told) in [
+            ("", true),
+            ("expect ConfigMap a absent\n", true),
+            ("create ConfigMap a\ncode 404\n", true),
+            ("code 404\n", false),
+            (
+                "expect ConfigMap a absent\nreads /code 404\ncreate ConfigMap a\n",
+                false,
+            ),
+        ] {
+            let told = run(&format!("{refused}{after}"));
+            let unread = |why: &String| why.contains("nothing reads the answer before: 404");
+            assert_eq!(
+                told.as_ref().is_err_and(unread),
+                is_told,
+                "{after} {told:?}"
+            );
         }
     }
 

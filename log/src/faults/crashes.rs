@@ -172,7 +172,7 @@ fn a_record_that_was_acknowledged_and_is_gone_is_told_from_one_that_never_was() 
     let disk = Arc::new(Disk::default());
     assert_eq!(run(&disk), []);
     let mut crash = Crash::before_everything();
-    let mut notes = 0;
+    let (mut notes, mut tried) = (0, 0);
     for step in disk.steps() {
         let before = crash.clone();
         crash.follow(&step);
@@ -183,6 +183,7 @@ fn a_record_that_was_acknowledged_and_is_gone_is_told_from_one_that_never_was() 
         if !is_long() && notes % 10 != 0 {
             continue;
         }
+        tried += 1;
         let last = crash.synced.pop().expect("something was synced");
         let lost = crash.keeping(|_| false, crash.newest_witness());
         let error = Log::open(Arc::new(lost), empty()).expect_err("refused");
@@ -199,4 +200,5 @@ fn a_record_that_was_acknowledged_and_is_gone_is_told_from_one_that_never_was() 
         assert!(error.to_string().contains("it was acknowledged"), "{error}");
         crash.synced.push(last);
     }
+    assert!(tried > 10, "{tried} of {notes}");
 }

@@ -130,6 +130,7 @@ impl Scenario {
         ];
         let body = line.body.unwrap_or_default();
         self.last = self.stage.client.send_with(method, &path, &headers, body);
+        self.is_unread = true;
         let made = self.last.json();
         if self.last.code == 201
             && let (Some(name), Some(uid)) = (
@@ -150,6 +151,7 @@ impl Scenario {
             media_type(media)?
         };
         self.last = self.stage.client.send(method, path, media, body);
+        self.is_unread = false;
         if self.last.code < 400 {
             return Ok(());
         }
