@@ -67,10 +67,21 @@ fn mounts_nothing(set: &Field<'_>, path: &str) -> bool {
     mounted.any(|name| !declared.contains(name.text()))
 }
 
-/// The names in a list of what a container uses, and the paths at which it does.
-fn places<'a>(list: &Field<'a>, member: &str) -> BTreeMap<&'a str, &'a str> {
-    let place = |one: Field<'a>| (one.child("name").text(), one.child(member).text());
-    list.items().map(place).collect()
+/// What a list says a container uses, and where: of several with one name, at the path of the last.
+struct Uses<'a> {
+    names: BTreeSet<&'a str>,
+    paths: BTreeSet<&'a str>,
+}
+
+impl<'a> Uses<'a> {
+    fn of(list: &Field<'a>, member: &str) -> Self {
+        let place = |one: Field<'a>| (one.child("name").text(), one.child(member).text());
+        let places: BTreeMap<&str, &str> = list.items().map(place).collect();
+        Self {
+            names: places.keys().copied().collect(),
+            paths: places.into_values().collect(),
+        }
+    }
 }
 
 fn quoted(place: &Field<'_>, why: &str) -> FieldCause {
@@ -80,7 +91,7 @@ fn quoted(place: &Field<'_>, why: &str) -> FieldCause {
 /// Checks where a container mounts volumes.
 pub(super) fn mounts(container: &Field<'_>, held: &Held<'_>, causes: &mut CauseList) {
     let list = container.child("volumeMounts");
-    let devices = places(&container.child("volumeDevices"), "devicePath");
+    let devices = Uses::of(&container.child("volumeDevices"), "devicePath");
     let mut paths = BTreeSet::new();
     for mount in list.items() {
         let (name, path) = (mount.child("name"), mount.child("mountPath"));
@@ -93,10 +104,10 @@ pub(super) fn mounts(container: &Field<'_>, held: &Held<'_>, causes: &mut CauseL
         if !paths.insert(path.text()) {
             causes.push_with(|| quoted(&path, "must be unique"));
         }
-        if devices.contains_key(name.text()) {
+        if devices.names.contains(name.text()) {
             causes.push_with(|| quoted(&name, "must not already exist in volumeDevices"));
         }
-        if devices.values().any(|device| *device == path.text()) {
+        if devices.paths.contains(path.text()) {
             let why = "must not already exist as a path in volumeDevices";
             causes.push_with(|| quoted(&path, why));
         }
@@ -160,7 +171,7 @@ fn recurses(list: &Field<'_>, mount: &Field<'_>, causes: &mut CauseList) {
 
 /// Checks which volumes a container uses as devices.
 pub(super) fn devices(container: &Field<'_>, held: &Held<'_>, causes: &mut CauseList) {
-    let mounts = places(&container.child("volumeMounts"), "mountPath");
+    let mounts = Uses::of(&container.child("volumeMounts"), "mountPath");
     let (mut names, mut paths) = (BTreeSet::new(), BTreeSet::new());
     for device in container.child("volumeDevices").items() {
         let (name, path) = (device.child("name"), device.child("devicePath"));
@@ -187,10 +198,10 @@ pub(super) fn devices(container: &Field<'_>, held: &Held<'_>, causes: &mut Cause
         } else if !paths.insert(path.text()) {
             causes.push_with(|| quoted(&path, "must be unique"));
         }
-        if mounts.contains_key(name.text()) {
+        if mounts.names.contains(name.text()) {
             causes.push_with(|| quoted(&name, "must not already exist in volumeMounts"));
         }
-        if mounts.values().any(|mount| *mount == path.text()) {
+        if mounts.paths.contains(path.text()) {
             let why = "must not already exist as a path in volumeMounts";
             causes.push_with(|| quoted(&path, why));
         }
@@ -212,7 +223,7 @@ pub(super) fn claims(list: &Field<'_>, held: &Held<'_>, causes: &mut CauseList) 
             request.refuse(names::label_problems(request.text()), causes);
         }
         let duplicate = match entry {
-            (name, "") if used.iter().any(|(used, _)| *used == name) => Some(name.to_owned()),
+            (name, "") if is_used(&used, name) => Some(name.to_owned()),
             (name, _) if is_whole => Some(name.to_owned()),
             (name, request) => used.contains(&entry).then(|| format!("{name}/{request}")),
         };
@@ -225,6 +236,12 @@ pub(super) fn claims(list: &Field<'_>, held: &Held<'_>, causes: &mut CauseList) 
             causes.push_with(|| undeclared(&claim, name.text(), held));
         }
     }
+}
+
+/// Whether a claim is used, as a whole or for one of its requests.
+fn is_used(used: &BTreeSet<(&str, &str)>, name: &str) -> bool {
+    let first = used.range((name, "")..).next();
+    first.is_some_and(|(used, _)| *used == name)
 }
 
 fn undeclared(claim: &Field<'_>, name: &str, held: &Held<'_>) -> FieldCause {

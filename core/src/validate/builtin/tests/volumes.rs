@@ -260,3 +260,22 @@ fn a_stateful_set_whose_mounts_were_wrong_may_be_updated() {
     ];
     check_updates(updates);
 }
+
+/// With a look at all the others for each of them it takes minutes.
+#[test]
+fn a_container_may_use_any_number_of_volumes_and_claims() {
+    const MANY: usize = 30_000;
+    let volume = |n| json!({"name": format!("v{n}"), "persistentVolumeClaim": {"claimName": "c"}});
+    let mount = |n| json!({"name": format!("v{n}"), "mountPath": format!("/m{n}")});
+    let device = |n| json!({"name": format!("v{n}"), "devicePath": format!("/d{n}")});
+    let declared = |n| json!({"name": format!("c{n}"), "resourceClaimName": "c"});
+    let mut pod = right("pods");
+    pod["spec"]["volumes"] = (0..2 * MANY).map(volume).collect();
+    pod["spec"]["resourceClaims"] = (0..MANY).map(declared).collect();
+    let container = &mut pod["spec"]["containers"][0];
+    container["volumeMounts"] = (0..MANY).map(mount).collect();
+    container["volumeDevices"] = (MANY..2 * MANY).map(device).collect();
+    let claims = (0..MANY).map(|n| json!({"name": format!("c{n}")}));
+    container["resources"]["claims"] = claims.collect();
+    assert_eq!(said("pods", &pod, None), [""; 0]);
+}
