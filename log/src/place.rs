@@ -6,7 +6,7 @@ use crate::Error;
 use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
 pub use system::device;
-pub(crate) use system::{FileId, identity};
+pub(crate) use system::{FileId, examined_device, identity};
 
 /// The directory that a path leads to without its last part; of a bare name, the current one.
 pub fn above(path: &Path) -> &Path {
@@ -97,7 +97,12 @@ mod system {
 
     /// The file system that the path is on; `None` if there is nothing there.
     pub fn device(path: &Path) -> Option<u64> {
-        path.metadata().map(|found| found.dev()).ok()
+        examined_device(path).ok().flatten()
+    }
+
+    /// The same of what must be there.
+    pub(crate) fn examined_device(path: &Path) -> std::io::Result<Option<u64>> {
+        Ok(Some(path.metadata()?.dev()))
     }
 }
 
@@ -110,6 +115,10 @@ mod system {
     /// Not known here.
     pub fn device(_: &std::path::Path) -> Option<u64> {
         None
+    }
+
+    pub(crate) fn examined_device(_: &std::path::Path) -> std::io::Result<Option<u64>> {
+        Ok(None)
     }
 }
 

@@ -9,7 +9,7 @@ use super::super::{blocks, page_cache};
 use super::journal::CAPACITY_BYTES;
 use super::{SEGMENT_BYTES, engine, hidden, settings, side};
 use crate::layout::{BLOBS, CONFIGURATION, DATABASE, witness_path};
-use crate::place::{above, device};
+use crate::place::{above, examined_device};
 use crate::system_error::is_full;
 use crate::{EngineCall, Error, regular};
 use hindsight_core::Revision;
@@ -182,11 +182,13 @@ fn sync_directories(directory: &Path) -> Result<(), Error> {
 struct Syncs {
     open: fn(&Path) -> IoResult<File>,
     file_system: fn(&File) -> IoResult<()>,
+    device: fn(&Path) -> IoResult<Option<u64>>,
 }
 
 const DISK: Syncs = Syncs {
     open: |path| File::open(path),
     file_system: blocks::sync_file_system,
+    device: examined_device,
 };
 
 fn sync_directories_by(directory: &Path, by: &Syncs) -> Result<(), Error> {
@@ -200,15 +202,15 @@ fn sync_directories_by(directory: &Path, by: &Syncs) -> Result<(), Error> {
     // What cannot be examined may be there: opening it tells why.
     let is_absent = |path: &Path| matches!(path.try_exists(), Ok(false));
     let inside = inside.iter().filter(|path| !is_absent(path));
-    let above = on_one_device(&own).chain(on_one_device(&beside));
+    let (of_own, of_beside) = (on_one_device(&own, by)?, on_one_device(&beside, by)?);
+    let above = of_own.iter().copied().chain(of_beside);
     // In the usual place the one is above the other.
     let all: BTreeSet<&Path> = inside.map(PathBuf::as_path).chain(above).collect();
     for path in all.into_iter().rev() {
         match (by.open)(path) {
             // Who may not read it may have written to it all the same. The witness is there by now.
             Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-                let is_of_own = device(path) == device(&own);
-                let within = if is_of_own {
+                let within = if of_own.contains(&path) {
                     own.clone()
                 } else {
                     witness_path(directory)
@@ -244,11 +246,20 @@ fn sync_file_system(path: &Path, within: &Path, by: &Syncs) -> Result<(), Error>
     }
 }
 
-/// A directory and those above it, up to where its file system is mounted.
-fn on_one_device(directory: &Path) -> impl Iterator<Item = &Path> {
-    let own = device(directory);
-    let above = directory.ancestors();
-    above.take_while(move |path| device(path) == own)
+/// A directory and those above it, up to where its file system is mounted. One that cannot be examined may be among
+/// them.
+fn on_one_device<'a>(directory: &'a Path, by: &Syncs) -> Result<Vec<&'a Path>, Error> {
+    let device =
+        |path: &Path| (by.device)(path).map_err(Error::io(format!("examining {}", path.display())));
+    let own = device(directory)?;
+    let mut found = Vec::new();
+    for path in directory.ancestors() {
+        if device(path)? != own {
+            break;
+        }
+        found.push(path);
+    }
+    Ok(found)
 }
 
 #[cfg(test)]
@@ -273,7 +284,11 @@ mod tests {
         let closed = temporary.path().join(CLOSED);
         let events = closed.join("data/events");
         std::fs::create_dir_all(&events).expect("made");
-        let by = |file_system| Syncs { open, file_system };
+        let by = |file_system| Syncs {
+            open,
+            file_system,
+            ..DISK
+        };
         let told = sync_directories_by(&events, &by(refused)).expect_err("it is not synced");
         let closed = closed.canonicalize().expect("there");
         let begins = format!("syncing the file system of {}: ", closed.display());
@@ -288,6 +303,25 @@ mod tests {
             ..DISK
         };
         sync_directories_by(&events, &opened).expect("each by itself");
+    }
+
+    #[test]
+    fn what_cannot_be_examined_is_not_left_unsynced() {
+        const UNKNOWN: &str = "unknown";
+        fn device(path: &Path) -> IoResult<Option<u64>> {
+            if path.ends_with(UNKNOWN) {
+                return Err(ErrorKind::Other.into());
+            }
+            examined_device(path)
+        }
+        let temporary = tempfile::tempdir().expect("a directory");
+        let by = Syncs { device, ..DISK };
+        for events in ["data/unknown", "unknown/events"] {
+            let events = temporary.path().join(events);
+            std::fs::create_dir_all(&events).expect("made");
+            let told = sync_directories_by(&events, &by).expect_err("it is not synced");
+            assert!(told.to_string().starts_with("examining "), "{told}");
+        }
     }
 
     #[test]
