@@ -12,10 +12,19 @@ pub(crate) fn make(directory: &Path) -> Result<(), Error> {
 
 /// What is there and cannot be looked at is not taken for a file: the reason is told.
 fn make_or_tell(directory: &Path) -> std::io::Result<()> {
-    let made = system::make(directory);
+    make_or_tell_by(directory, system::make)
+}
+
+fn make_or_tell_by(
+    directory: &Path,
+    make: impl FnOnce(&Path) -> std::io::Result<()>,
+) -> std::io::Result<()> {
+    let made = make(directory);
     let is_there = |error: &std::io::Error| error.kind() == ErrorKind::AlreadyExists;
     if made.as_ref().is_err_and(is_there) {
         match directory.metadata() {
+            // The system could not examine it before.
+            Ok(found) if found.is_dir() => return Ok(()),
             // A link that leads nowhere is there.
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             Ok(_) | Err(_) => {}
@@ -197,6 +206,13 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn what_is_a_directory_when_it_is_looked_at_again_is_one() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let refused = |_: &Path| Err(ErrorKind::AlreadyExists.into());
+        super::make_or_tell_by(temporary.path(), refused).expect("it is there");
     }
 
     #[test]

@@ -217,7 +217,7 @@ impl Reader {
                 return Ok(Some(FloorFrame { first, floor }));
             }
             // A frame this large may have been left whole by thinning, so that a thinned one may follow
-            // it.
+            // it. The first frame of a log is always thinned where any is: it has only what a log begins with.
             if is_whole && bytes.len() < WHOLE_BYTES_MIN {
                 let floor = Revision::ZERO;
                 return Ok(Some(FloorFrame { first, floor }));

@@ -2,7 +2,7 @@
 //! directory is locked, and reading a device would never end.
 
 use crate::Error;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
@@ -13,7 +13,20 @@ pub fn is_there(path: &Path) -> Result<bool, Error> {
 
 /// Whether a path is a link that leads nowhere: what it leads to is not absent, but unknown.
 pub fn leads_nowhere(path: &Path) -> Result<bool, Error> {
-    Ok(path.is_symlink() && !is_there(path)?)
+    let named = if_there(path, path.symlink_metadata())?;
+    Ok(named.is_some_and(|named| named.is_symlink()) && !is_there(path)?)
+}
+
+/// What there is at a path, as [`is_there`] tells whether there is anything.
+pub(crate) fn found(path: &Path) -> Result<Option<Metadata>, Error> {
+    if_there(path, path.metadata())
+}
+
+fn if_there(path: &Path, examined: io::Result<Metadata>) -> Result<Option<Metadata>, Error> {
+    match examined {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        examined => examined.map(Some).map_err(examining(path)),
+    }
 }
 
 fn examining(path: &Path) -> impl FnOnce(io::Error) -> Error {
@@ -23,15 +36,13 @@ fn examining(path: &Path) -> impl FnOnce(io::Error) -> Error {
 /// Refuses a path at which there is something other than a regular file, or one longer than `longest`
 /// bytes. Nothing is opened for that.
 pub fn check(path: &Path, longest: u64) -> Result<(), Error> {
-    match path.metadata() {
-        Ok(found) if !found.is_file() => Err(Error::NotAFile(path.to_owned())),
-        Ok(found) if found.len() <= longest => Ok(()),
-        Ok(_) => Err(Error::TooLong {
+    match found(path)? {
+        Some(found) if !found.is_file() => Err(Error::NotAFile(path.to_owned())),
+        Some(found) if found.len() > longest => Err(Error::TooLong {
             path: path.to_owned(),
             longest,
         }),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(examining(path)(error)),
+        Some(_) | None => Ok(()),
     }
 }
 

@@ -31,7 +31,7 @@ use super::witness::WitnessFile;
 use super::{Purpose, Records, Storage, Stored, Witnessed};
 use crate::layout::{DATABASE, RESERVE_WITHIN, reserve_beside, witness_path};
 use crate::place::{above, device};
-use crate::regular::is_there;
+use crate::regular::{self, is_there};
 use crate::system_error::{is_system_failure, is_unread};
 use crate::unpoisoned::unpoisoned;
 use crate::{EngineCall, Error, Snapshots, Tail};
@@ -107,7 +107,7 @@ impl SledStorage {
     pub fn check_free(directory: &Path) -> Result<(), Error> {
         let database = directory.join(DATABASE);
         // A pipe in its place would have to be waited for.
-        if database.is_file() {
+        if regular::found(&database)?.is_some_and(|found| found.is_file()) {
             return wait_until_free(&database);
         }
         Ok(())

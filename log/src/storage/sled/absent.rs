@@ -6,7 +6,7 @@ use super::journal::JournalContents;
 use super::pending::PendingFrame;
 use super::{check_reaches, refuse_unwitnessed};
 use crate::layout::{DATABASE, witness_path};
-use crate::regular::{is_there, leads_nowhere};
+use crate::regular::{self, is_there, leads_nowhere};
 use crate::storage::witness::WitnessFile;
 use crate::{Error, MemoryStorage, Snapshots, Storage};
 use hindsight_core::Revision;
@@ -26,7 +26,7 @@ pub enum Found {
 /// What there is in this directory, which need not exist. Refuses what is in its place and no directory; and if there is
 /// no database, a directory where more was acknowledged than the journal has, or where a link leads nowhere.
 pub(super) fn find(directory: &Path, snapshots: Option<&Snapshots>) -> Result<Found, Error> {
-    if is_there(directory)? && !directory.is_dir() {
+    if regular::found(directory)?.is_some_and(|found| !found.is_dir()) {
         return Err(Error::Foreign(directory.to_owned()));
     }
     if is_there(&directory.join(DATABASE))? {
