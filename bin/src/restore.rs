@@ -36,8 +36,10 @@ pub enum RestoreError {
 /// from the disk.
 ///
 /// Blocks. Refuses a directory in use ([`Error::Locked`]; it does not wait, and has read nothing of the backup then).
-/// After a failure there is no log in the directory, and one that was created for it is removed. If the process ends
-/// meanwhile, nothing else accepts the directory until the restore is run again.
+/// After a failure there is no log in the directory, and one that was created for it is removed; but if all that fails
+/// is to sync the directory at the end, the log is there, whole, and a power cut may take it. If the process ends
+/// meanwhile, or what it has moved can be neither completed nor removed, nothing else accepts the directory until the
+/// restore is run again.
 pub fn restore(
     directory: &Path,
     from: impl Read,
@@ -84,7 +86,16 @@ fn restore_locked(
         remove(&work)?;
     }
     let restored = filled?;
-    install(directory, &work)?;
+    let installed = install(directory, &work);
+    if installed.is_err() && restoring::is_unfinished(directory).unwrap_or(false) {
+        // What stays is refused by all but a restore.
+        restoring::discard(directory).ok();
+    }
+    installed?;
+    // Every start removes it, too.
+    if let Err(error) = remove(&work) {
+        tracing::warn!(%error, "the log is restored; the directory in which it was made stays");
+    }
     overwrite_in_place(directory, &PARTS);
     Ok(restored)
 }
@@ -195,8 +206,7 @@ fn install(directory: &Path, work: &Path) -> Result<(), Error> {
             std::fs::rename(&from, directory.join(part)).map_err(failed("moving", &from))?;
         }
     }
-    sync(directory)?;
-    remove(work)
+    sync(directory)
 }
 
 fn sync(directory: &Path) -> Result<(), Error> {

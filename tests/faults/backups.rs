@@ -8,7 +8,9 @@ use hindsight_tests::cuts::{Call, read};
 use hindsight_tests::dice::number;
 use hindsight_tests::disk::{Disk, skipped};
 use hindsight_tests::server::{Server, binary, hindsight, stdout, text};
-use hindsight_tests::strace::{complete_record, recorded, recorded_whole, with_recorded_fault};
+use hindsight_tests::strace::{
+    complete_record, recorded, recorded_whole, with_fault_of, with_recorded_fault,
+};
 use hindsight_tests::wait::wait_until;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -187,6 +189,24 @@ fn a_kill_at_any_call_of_a_restore_leaves_nothing_the_whole_or_what_is_refused()
         fs::remove_dir_all(&target).expect("removed");
     });
     println!("{kills}: {found:?}");
+}
+
+#[test]
+fn a_restore_of_which_only_the_empty_work_stays_has_succeeded() {
+    let fixture = Fixture::new();
+    let target = fixture.place.join("restored");
+    let command = restore(&fixture.file, &target);
+    let work = target.join("restoring");
+    let Some(mut kept) = with_fault_of(&command, "unlinkat,rmdir", "error=EIO", &work) else {
+        return;
+    };
+    let run = kept.output().expect("it runs");
+    let told = text(&run.stderr);
+    assert!(run.status.success(), "{told}");
+    assert!(told.contains("the log is restored"), "{told}");
+    assert!(work.exists(), "nothing was refused");
+    verify(&target);
+    assert!(!work.exists(), "it is not needed");
 }
 
 #[test]
