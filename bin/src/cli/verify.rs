@@ -47,7 +47,7 @@ pub(super) struct Verify {
 
 impl Verify {
     pub(super) fn run(self) -> Result<ExitCode> {
-        let (_copy, source) = self.source()?;
+        let (copy, source) = self.source()?;
         let Source::Directory { reader, .. } = source else {
             let directory = self.directory.data_dir.display();
             bail!("a server is using {directory}; stop it first, then verify");
@@ -57,6 +57,7 @@ impl Verify {
         bar.finish_and_clear();
         let report = report?;
         reader.check_end()?;
+        copy.as_ref().map_or(Ok(()), LogCopy::accept)?;
         let audited = self.deep.then(|| deep(&reader, &report)).transpose()?;
         let time = |time: Option<Time>| time.map(Time::to_rfc3339_micros);
         let document = json!({

@@ -58,11 +58,16 @@ impl LogCopy {
         let data = self.directory.parent().unwrap_or(&self.directory);
         let storage = SledStorage::open(&DataDir(&self.directory).events())
             .map_err(|error| of_original(error, &self.directory, data))?;
-        restoring::remove(&DataDir(data).restoring())?;
         Ok(Source::Directory {
             reader: Reader::new(Arc::new(storage)).with_snapshots(DataDir(data).snapshots()),
             _lock: Some(DirectoryLock::acquire(&self.directory)?),
         })
+    }
+
+    /// Removes what a completed restore has left beside the log, once that is known to be one.
+    pub(super) fn accept(&self) -> Result<(), Error> {
+        let data = self.directory.parent().unwrap_or(&self.directory);
+        restoring::remove(&DataDir(data).restoring())
     }
 }
 
@@ -176,6 +181,7 @@ fn copy_file(from: &Path, to: &Path) -> Result<(), Error> {
 mod tests {
     use super::*;
     use crate::testing::{fill, tree};
+    use crate::{Config, ControlPlane};
     use std::os::unix::fs::symlink;
 
     #[test]
@@ -211,6 +217,25 @@ mod tests {
             assert_eq!(found.is_ok(), is_removed, "{failures}: {found:?}");
             assert_eq!(copy.exists(), !is_removed, "{failures}");
         }
+    }
+
+    /// Whether it is one is known when its end was read.
+    #[test]
+    fn what_a_restore_left_beside_a_log_stays_until_that_is_accepted() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let config = Config {
+            data_dir: Some(temporary.path().to_owned()),
+            collectors: false,
+            ..Config::default()
+        };
+        ControlPlane::open(config).expect("it opens").close();
+        let left = DataDir(temporary.path()).restoring();
+        std::fs::create_dir(&left).expect("made");
+        let copy = LogCopy::of(temporary.path()).expect("copied");
+        drop(copy.reader().expect("opened"));
+        assert!(left.exists());
+        copy.accept().expect("removed");
+        assert!(!left.exists());
     }
 
     /// It would be in the way of what removes a copy that is left.
