@@ -144,6 +144,8 @@ fn a_clock_that_jumps_moves_times_and_no_order() {
         let year: i64 = member(&reply.body, "creationTimestamp")[..4]
             .parse()
             .expect("a year");
+        let date = wire.date();
+        assert!(date.contains(&format!(" {year} ")), "{year}: {date}");
         let revision: u64 = member(&reply.body, "resourceVersion")
             .parse()
             .expect("a number");

@@ -29,6 +29,7 @@ pub struct Wire {
     stream: BufReader<StreamOwned<ClientConnection, TcpStream>>,
     /// What was received of a stream of events and not taken yet.
     events: Vec<u8>,
+    date: String,
 }
 
 /// A whole answer.
@@ -90,6 +91,7 @@ impl Caller {
         Ok(Wire {
             stream: BufReader::new(StreamOwned::new(client, stream)),
             events: Vec::new(),
+            date: String::new(),
         })
     }
 }
@@ -181,7 +183,15 @@ impl Wire {
             if let Some(value) = line.strip_prefix("content-length:") {
                 length = value.trim().parse().ok();
             }
+            if let Some(value) = line.strip_prefix("date:") {
+                value.trim().clone_into(&mut self.date);
+            }
         }
+    }
+
+    /// The `Date` of the last answer, in lower case.
+    pub fn date(&self) -> &str {
+        &self.date
     }
 
     /// Reads one chunk of a body; false at the last, empty one.

@@ -1,5 +1,6 @@
 //! Connections: accepted, identified, served, and drained at the end.
 
+mod date;
 mod failures;
 mod host;
 mod plain;
@@ -16,8 +17,8 @@ use super::slots::{Limits, Slot, Slots};
 use super::timeouts::{Answer, CLOSING, Requests, Timeouts};
 use super::unread::{self, ReturnedBody};
 use super::{backup, queries};
-use crate::ControlPlane;
 use crate::answer::{BACKUP_PATH, PATHS};
+use crate::{ControlPlane, effects};
 use bytes::Bytes;
 use failures::Failures;
 use hindsight_api::{Api, ApiBody, Bodies, Failure, is_of_events};
@@ -199,6 +200,7 @@ impl Client {
             if is_bare {
                 response = without_body_for_hyper(response);
             }
+            date::stamp(response.headers_mut(), effects::now());
             if is_of_events(&response) {
                 open.mark_watch();
             }
