@@ -16,6 +16,7 @@ use rustls_pki_types::{CertificateDer, UnixTime};
 use std::sync::Arc;
 use std::time::Duration;
 use x509_parser::der_parser::{Oid, oid};
+use x509_parser::time::ASN1Time;
 
 /// The attribute of a subject that has the user's uid. Source: upstream's `asn1.X509UID`.
 const UID: Oid<'static> = oid!(1.3.6.1.4.1.57683.2);
@@ -38,15 +39,22 @@ impl ClientCertificates {
         let [first, intermediates @ ..] = chain else {
             return KnownClient::lasting(Ok(None));
         };
-        if let Err(error) = self.0.verify_client_cert(first, intermediates, now) {
+        let verify = |time| self.0.verify_client_cert(first, intermediates, time);
+        let (mut valid, mut begins) = (now, None);
+        if let Err(error) = verify(now) {
             tracing::debug!(%error, "a client certificate is not valid");
-            return KnownClient::lasting(Err(InvalidCredentials));
+            begins = chain.iter().filter_map(|one| begin_of(one)).max();
+            match begins.filter(|begins| *begins > now && verify(*begins).is_ok()) {
+                Some(begins) => valid = begins,
+                None => return KnownClient::lasting(Err(InvalidCredentials)),
+            }
         }
         // What has ended before is not in the chain that was verified.
         let ends = chain.iter().filter_map(|one| end_of(one));
         KnownClient {
             identity: user_of(first),
-            ends: ends.filter(|ends| *ends >= now).min(),
+            begins,
+            ends: ends.filter(|ends| *ends >= valid).min(),
         }
     }
 }
@@ -55,19 +63,25 @@ impl ClientCertificates {
 #[derive(Debug, Clone)]
 pub(super) struct KnownClient {
     identity: Result<User, InvalidCredentials>,
+    /// From when on it is valid, if that was later than the connection.
+    begins: Option<UnixTime>,
     ends: Option<UnixTime>,
 }
 
 impl KnownClient {
     const fn lasting(identity: Result<User, InvalidCredentials>) -> Self {
-        let ends = None;
-        Self { identity, ends }
+        Self {
+            identity,
+            begins: None,
+            ends: None,
+        }
     }
 
     /// Who sends a request at this time. Source: upstream's x509 authenticator, which verifies the certificate for
     /// each request of a connection.
     pub(super) fn at(&self, now: UnixTime) -> Result<User, InvalidCredentials> {
-        if self.ends.is_some_and(|ends| ends < now) {
+        let is_early = self.begins.is_some_and(|begins| now < begins);
+        if is_early || self.ends.is_some_and(|ends| ends < now) {
             return Err(InvalidCredentials);
         }
         self.identity.clone()
@@ -77,8 +91,18 @@ impl KnownClient {
 /// The last second in which a certificate is valid.
 pub(super) fn end_of(certificate: &[u8]) -> Option<UnixTime> {
     let (_, parsed) = x509_parser::parse_x509_certificate(certificate).ok()?;
-    let ends = u64::try_from(parsed.validity().not_after.timestamp()).ok()?;
-    Some(UnixTime::since_unix_epoch(Duration::from_secs(ends)))
+    unix_time(parsed.validity().not_after)
+}
+
+/// The first second in which a certificate is valid.
+fn begin_of(certificate: &[u8]) -> Option<UnixTime> {
+    let (_, parsed) = x509_parser::parse_x509_certificate(certificate).ok()?;
+    unix_time(parsed.validity().not_before)
+}
+
+fn unix_time(time: ASN1Time) -> Option<UnixTime> {
+    let seconds = u64::try_from(time.timestamp()).ok()?;
+    Some(UnixTime::since_unix_epoch(Duration::from_secs(seconds)))
 }
 
 /// The user of a certificate: the last common name, with each organisation as a group, and the uid, if there is

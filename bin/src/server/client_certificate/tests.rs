@@ -90,6 +90,36 @@ fn a_certificate_has_a_user_by_its_last_name_and_one_uid_or_none() {
     }
 }
 
+/// On a connection that was opened before it begins, as by a clock that is behind its issuer's.
+#[test]
+fn a_certificate_identifies_somebody_once_it_and_what_signed_it_begin() {
+    let root = CertifiedIssuer::self_signed(authority("a"), key()).expect("signed");
+    let other = CertifiedIssuer::self_signed(authority("a"), key()).expect("signed");
+    let mut between = authority("b");
+    between.not_before = date_time_ymd(2035, 1, 1);
+    let between = CertifiedIssuer::signed_by(between, key(), &root).expect("signed");
+    let mut params = client();
+    params.not_before = date_time_ymd(2032, 1, 1);
+    params.not_after = date_time_ymd(2040, 1, 1);
+    let (direct, indirect) = (signed(&params, &root), signed(&params, &between));
+    let certificates = ClientCertificates::signed_by(root.der().clone()).expect("a verifier");
+    for (chain, first) in [
+        (&[direct][..], 2032),
+        (&[indirect, between.der().clone()], 2035),
+    ] {
+        let known = certificates.identify(chain, in_year(2030));
+        for year in [2030, first - 1, 2040] {
+            assert_eq!(known.at(in_year(year)), Err(InvalidCredentials), "{year}");
+        }
+        for year in [first, 2039] {
+            let found = known.at(in_year(year)).expect("valid").expect("somebody");
+            assert_eq!(&*found.user, "alice", "{year}");
+        }
+    }
+    let foreign = certificates.identify(&[signed(&params, &other)], in_year(2030));
+    assert_eq!(foreign.at(in_year(2036)), Err(InvalidCredentials));
+}
+
 #[test]
 fn a_certificate_identifies_nobody_after_its_end_or_that_of_what_signed_it() {
     let root = CertifiedIssuer::self_signed(authority("a"), key()).expect("signed");
