@@ -236,6 +236,20 @@ pub(super) fn warn_kept(path: &Path, data: DataDir<'_>, address: SocketAddr) -> 
     Ok(())
 }
 
+/// Whether both are certificates of one authority, by its name and its key.
+fn is_reissued(one: &str, other: &str) -> bool {
+    let parsed = |text: &str| CertificateDer::from_pem_slice(text.as_bytes()).ok();
+    let (Some(one), Some(other)) = (parsed(one), parsed(other)) else {
+        return false;
+    };
+    let examined = [&one, &other].map(|one| x509_parser::parse_x509_certificate(one));
+    let [Ok((_, one)), Ok((_, other))] = examined else {
+        return false;
+    };
+    one.subject().as_raw() == other.subject().as_raw()
+        && one.public_key().raw == other.public_key().raw
+}
+
 /// What is in the file that the user names.
 struct Found {
     text: String,
@@ -281,8 +295,18 @@ impl Found {
             certificate: at("/users/0/user/client-certificate-data").unwrap_or_default(),
             key: at("/users/0/user/client-key-data").unwrap_or_default(),
         };
-        let is_same = |authority: &String| found.config(authority) == without_empty(&self.config);
-        !self.text.contains('#') && found.are_ours() && self.authority.as_ref().is_some_and(is_same)
+        let authority = self.trusted("/clusters/0/cluster", &self.config);
+        let is_same = |authority| found.config(authority) == without_empty(&self.config);
+        !self.text.contains('#') && found.are_ours() && authority.as_deref().is_some_and(is_same)
+    }
+
+    /// The certificate of the authority of the data directory that stands in this cluster. It may be one of before it was
+    /// issued anew with the same key: whoever trusts that trusts the server.
+    fn trusted(&self, cluster: &str, config: &Value) -> Option<String> {
+        let found = config.pointer(&format!("{cluster}/certificate-authority-data"))?;
+        let found = BASE64_STANDARD.decode(found.as_str()?).ok()?;
+        let (found, own) = (String::from_utf8(found).ok()?, self.authority.as_ref()?);
+        (found == *own || is_reissued(&found, own)).then_some(found)
     }
 
     /// Whether nothing of others is lost with it: it is empty, or everything in it has the names that a start gives,
@@ -302,14 +326,10 @@ impl Found {
 
     /// The names of the clusters with the authority of the data directory, and the addresses of their servers.
     fn servers(&self) -> impl Iterator<Item = (&str, &str)> {
-        let authority = self.authority.as_ref();
-        let authority = authority.map(|authority| BASE64_STANDARD.encode(authority));
         let clusters = self.config.get("clusters").and_then(Value::as_array);
-        clusters.into_iter().flatten().filter_map(move |entry| {
+        clusters.into_iter().flatten().filter_map(|entry| {
             let at = |path| entry.pointer(path).and_then(Value::as_str);
-            let found = at("/cluster/certificate-authority-data")?;
-            let is_ours = authority.as_deref() == Some(found);
-            is_ours.then(|| {
+            self.trusted("/cluster", entry).map(|_| {
                 (
                     at("/name").unwrap_or_default(),
                     at("/cluster/server").unwrap_or_default(),

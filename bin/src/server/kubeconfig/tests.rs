@@ -143,6 +143,45 @@ fn what_is_from_before_the_authority_was_replaced_is_kept_and_the_refusal_says_w
     check(&data.kubeconfig(), data).expect("it is written in any case");
 }
 
+/// As the warning about its end advises.
+#[test]
+fn what_has_the_authority_of_before_it_was_issued_anew_is_written_anew() {
+    use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, KeyPair, date_time_ymd};
+    let temporary = tempfile::tempdir().expect("a directory");
+    let (data, path) = (DataDir(temporary.path()), temporary.path().join("config"));
+    let issue = |name: &str, key: &KeyPair, year| {
+        let mut params = CertificateParams::new(Vec::new()).expect("parameters");
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.not_after = date_time_ymd(year, 1, 1);
+        params.self_signed(key).expect("signed").pem()
+    };
+    let [key, other] = [(); 2].map(|()| KeyPair::generate().expect("a key"));
+    std::fs::create_dir(data.pki()).expect("made");
+    let authority = data.pki().join(AUTHORITY);
+    std::fs::write(&authority, issue("ours", &key, 2040)).expect("written");
+    std::fs::write(data.pki().join("ca.key"), key.serialize_pem()).expect("written");
+    let config = started(data.0, 1);
+    let changed = with(&config, "", "current-context", "mine");
+    for (name, by, found) in [
+        ("ours", &key, Some([Use::Written, Use::Kept])),
+        ("ours", &other, None),
+        ("theirs", &key, None),
+    ] {
+        std::fs::write(&authority, issue(name, by, 2050)).expect("written");
+        let check = |text: &str| {
+            std::fs::write(&path, text).expect("written");
+            check(&path, data).ok()
+        };
+        let uses = [config.to_string(), changed.clone()].map(|text| check(&text));
+        assert_eq!(
+            uses,
+            [0, 1].map(|at| found.map(|found| found[at])),
+            "{name}"
+        );
+    }
+}
+
 #[test]
 fn what_is_beside_it_is_somebody_elses() {
     let temporary = tempfile::tempdir().expect("a directory");
