@@ -170,7 +170,8 @@ fn outcome(poison: &Poison) -> Result<()> {
         None => Ok(()),
         Some(reason) => bail!(
             "the event log failed: {reason}\nevery write that was answered had been fsynced; check the disk, then \
-             start the server again"
+             start the server again; if it ends like this again, `hindsight verify` tells what is damaged and how to \
+             save the rest"
         ),
     }
 }

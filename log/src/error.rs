@@ -173,8 +173,9 @@ pub enum Error {
     /// A log is damaged before its floor, so that no state can be folded from what is intact.
     #[error(
         "the log is damaged at revision {damaged}, and history before revision {floor} was dropped from \
-         it: what is intact before the damage gives no state, so there is nothing to save; nothing was \
-         deleted; copy the data directory first, then restore an earlier backup"
+         it: what is intact before the damage gives no state, so `backup --intact` has nothing to save; nothing was \
+         deleted; copy the data directory first; a snapshot may still have the newest objects: if `hindsight get \
+         KIND -A -o yaml` answers while no server runs, write them out with it; then restore an earlier backup"
     )]
     NoState {
         /// The first revision that is damaged or missing.
