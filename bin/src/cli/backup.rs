@@ -152,6 +152,10 @@ impl Backup {
             Error::Io { source, .. } | Error::Read { source, .. } if source.get_ref().is_some() => {
                 source.into()
             }
+            // There is none yet.
+            Error::Backup(reason) => {
+                anyhow::anyhow!("the server could not make the backup: {reason}")
+            }
             error => error.into(),
         })
     }
