@@ -192,7 +192,7 @@ fn a_kill_at_any_call_of_a_restore_leaves_nothing_the_whole_or_what_is_refused()
 }
 
 #[test]
-fn a_restore_of_which_only_the_empty_work_stays_has_succeeded() {
+fn a_restore_of_which_only_the_work_stays_has_succeeded() {
     let fixture = Fixture::new();
     let target = fixture.place.join("restored");
     let command = restore(&fixture.file, &target);
@@ -203,10 +203,24 @@ fn a_restore_of_which_only_the_empty_work_stays_has_succeeded() {
     let run = kept.output().expect("it runs");
     let told = text(&run.stderr);
     assert!(run.status.success(), "{told}");
-    assert!(told.contains("the log is restored"), "{told}");
     assert!(work.exists(), "nothing was refused");
     verify(&target);
     assert!(!work.exists(), "it is not needed");
+}
+
+#[test]
+fn a_restore_that_cannot_move_what_it_made_to_its_place_leaves_nothing() {
+    let fixture = Fixture::new();
+    let target = fixture.place.join("restored");
+    let command = restore(&fixture.file, &target);
+    let made = target.join("restoring/events");
+    let Some(mut stuck) = with_fault_of(&command, "rename", "error=EIO", &made) else {
+        return;
+    };
+    refused(&stuck.output().expect("it runs"), "moving ");
+    assert!(!target.exists(), "it was made for that");
+    stdout(&restore(&fixture.file, &target).output().expect("it runs"));
+    verify(&target);
 }
 
 #[test]
