@@ -1,3 +1,5 @@
+//! Who holds a directory, who is told of whom, and what is left alone.
+
 use super::*;
 use std::cell::Cell;
 
