@@ -27,6 +27,7 @@ mod newer;
 #[cfg(unix)]
 mod no_files;
 mod overtaken;
+mod pinned;
 mod questions;
 mod refusals;
 mod retention;
