@@ -50,6 +50,15 @@ use std::collections::BTreeMap;
 
 /// Runs a scenario; the message names the line that failed.
 pub fn run(text: &str) -> Result<(), String> {
+    play(text).map(drop)
+}
+
+/// Runs a scenario, and returns a backup of the log that it wrote.
+pub fn backup_of(text: &str) -> Result<Vec<u8>, String> {
+    play(text).map(|scenario| scenario.stage.backup())
+}
+
+fn play(text: &str) -> Result<Scenario, String> {
     let on_disk = text.lines().any(|line| line.trim() == "restart");
     let mut scenario = Scenario::new(on_disk);
     for (index, line) in text.lines().enumerate() {
@@ -62,7 +71,8 @@ pub fn run(text: &str) -> Result<(), String> {
             return Err(format!("line {}: {line}: {why}\n{history}", index + 1));
         }
     }
-    scenario.read_refusal()
+    scenario.read_refusal()?;
+    Ok(scenario)
 }
 
 struct Scenario {

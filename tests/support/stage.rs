@@ -53,6 +53,14 @@ impl Stage {
         self.plane.state()
     }
 
+    /// A backup of the log.
+    pub fn backup(&self) -> Vec<u8> {
+        let mut file = Vec::new();
+        let made = self.plane.reader().backup(self.now(), &mut file, |_, _| {});
+        made.expect("made");
+        file
+    }
+
     /// Closes everything and opens it again from the log.
     pub fn restart(&mut self) {
         let data = self.directory.path().join("data");

@@ -3,6 +3,7 @@
 use super::backups::{Target, backup_of, first_format};
 use super::disk::Disk;
 use super::script::{self, Commands, create, delete, empty, patch, submit};
+use crate::frame::decoded::{Coverage, DecodedFrame};
 use crate::frame::{self, FRAME_FORMAT};
 use crate::retention::thin;
 use crate::{
@@ -12,6 +13,7 @@ use crate::{
 use hindsight_core::{Intent, Revision};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,12 +28,13 @@ fn golden() -> PathBuf {
 
 /// The frames of each log, and the file with its expected result. A release adds a log for a format that
 /// it begins to write; it cannot make the earlier ones again.
-const LOGS: [(&[&str], &str); 2] = [
+const LOGS: [(&[&str], &str); 3] = [
     (
         &["frame-1", "frame-2-thinned", "frame-2-restored", "frame-3"],
         "expected",
     ),
     (&["frame-4"], "expected-4"),
+    (&["frame-4-everything"], "expected-everything"),
 ];
 
 /// The fixtures: one of each format, and each kind of frame that a log can hold.
@@ -282,6 +285,22 @@ fn frames_of_every_format_make_the_log_that_they_were() {
         assert_eq!(report.content, expected_in(expected, "content"));
         assert_expected(storage, expected, "frames");
     }
+}
+
+#[test]
+fn every_sort_of_frame_is_in_the_log_that_has_everything() {
+    let storage = MemoryStorage::default();
+    read_frames(&storage, "frame-4-everything");
+    let reader = Reader::new(Arc::new(storage));
+    // A sort that is added does not compile here, and is then missing below.
+    let sort = |frame: &DecodedFrame| match frame.links.coverage {
+        Coverage::Whole => 0,
+        Coverage::Thinned { .. } => 1,
+        Coverage::Restored(_) => 2,
+    };
+    let frames = reader.frames(Revision(1));
+    let sorts = frames.map(|frame| sort(&frame.expect("intact")));
+    assert_eq!(sorts.collect::<BTreeSet<_>>(), BTreeSet::from([0, 1, 2]));
 }
 
 fn read_frames(storage: &MemoryStorage, name: &str) {
