@@ -38,6 +38,7 @@ mod slow;
 mod snapshots;
 mod thinning;
 mod times;
+mod together;
 mod unusable;
 mod waiting;
 
