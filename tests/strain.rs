@@ -19,6 +19,8 @@ mod clock;
 mod crowd;
 #[path = "strain/elsewhere.rs"]
 mod elsewhere;
+#[path = "strain/expiries.rs"]
+mod expiries;
 #[path = "strain/guarantees.rs"]
 mod guarantees;
 #[path = "strain/informer.rs"]

@@ -3,6 +3,7 @@
 //! everything is written and read, some in the middle of it. The checks are the simulator's, and they
 //! compare with the log, which is read while no server runs.
 
+use super::expiries::{Notes, is_dropped, judge};
 use super::informer::{Counts, Informer};
 use super::wait_until;
 use hindsight::{Config, ControlPlane};
@@ -274,19 +275,11 @@ fn prepare(directory: &Path) -> History {
     history
 }
 
-/// Waits until this revision has been thinned away. The log is asked, because a state that was read
-/// before may be served from memory.
+/// Waits until this revision has been thinned away.
 fn wait_until_thinned(caller: &Caller, at: Revision) {
     let mut wire = caller.connect().expect("connected");
-    let path = format!("/hindsight/v1/log?from={at}");
     wait_until("the log is thinned", || {
-        let reply = wire.ask("GET", &path, "").expect("answered");
-        if reply.code == 410 {
-            return true;
-        }
-        assert_eq!(reply.code, 200, "{}", reply.body);
-        let page: Value = serde_json::from_str(&reply.body).expect("JSON");
-        page["floor"].as_u64().expect("a floor") > at.0
+        is_dropped(&mut wire, at).expect("answered")
     });
 }
 
@@ -403,6 +396,10 @@ fn a_watch_keeps_its_guarantees_over_thinning_expiry_and_servers_that_are_killed
     }
     let events = trace.counts["events received"];
     println!("{} commits, {events} events, {all:?}", history.newest());
+    let notes: Vec<&Notes> = informers.iter().map(|(one, _)| &one.notes).collect();
+    let reasons = judge(&history, &ends, &notes);
+    println!("{reasons:?}");
+    assert!(reasons.dropped > 0, "{reasons:?}");
     assert!(all.lists > all.expired && all.expired > 0, "{all:?}");
     assert!(all.resumed > 0 && all.from_the_log > 0, "{all:?}");
     assert!(all.bookmarks > 0 && all.failed > 0, "{all:?}");

@@ -3,6 +3,7 @@
 //! an error: whether it may is for the test to say. What came whole before that is kept.
 
 use super::MAPS_IN_ALL_NAMESPACES;
+use super::expiries::{Notes, is_dropped};
 use hindsight_core::{GroupResource, Object, ObjectKey, Revision, Uid};
 use hindsight_tests::dice::Dice;
 use hindsight_tests::sim::history::History;
@@ -41,6 +42,7 @@ pub(super) struct Counts {
 pub(super) struct Informer {
     pub(super) watcher: Watcher,
     pub(super) counts: Counts,
+    pub(super) notes: Notes,
     /// The objects that the events showed.
     shown: Vec<(Kind, Revision, Value)>,
     dice: Dice,
@@ -59,7 +61,8 @@ pub(super) struct Informer {
 enum Line {
     Event,
     Bookmark(Value),
-    Expired,
+    /// With the message.
+    Expired(String),
     End,
 }
 
@@ -97,6 +100,7 @@ impl Informer {
         Self {
             watcher,
             counts: Counts::default(),
+            notes: Notes::default(),
             shown: Vec::new(),
             dice: Dice(seed),
             stream: None,
@@ -181,6 +185,7 @@ impl Informer {
 
     fn open_for(&mut self, caller: &Caller, seconds: u64) -> Result<()> {
         let mut wire = caller.connect()?;
+        self.notes.ask(&mut wire)?;
         let how = match self.watcher.position {
             None if self.dice.roll(2) == 0 => {
                 "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&".into()
@@ -196,6 +201,7 @@ impl Informer {
         let path = self.path(&format!(
             "watch=1&allowWatchBookmarks=true&timeoutSeconds={seconds}&{how}"
         ));
+        self.notes.open(self.watcher.position, self.start);
         wire.send(request("GET", &path, "").as_bytes())?;
         assert_eq!(wire.head()?.0, 200, "{path}");
         self.stream = Some(wire);
@@ -208,6 +214,7 @@ impl Informer {
 
     pub(super) fn leave(&mut self) {
         self.stream = None;
+        self.notes.close();
     }
 
     /// Reads the next line; false if the stream is over.
@@ -227,9 +234,10 @@ impl Informer {
                 self.watcher.position = Some(at);
                 true
             }
-            Line::Expired => {
+            Line::Expired(message) => {
                 self.counts.expired += 1;
-                self.watcher.position = None;
+                let position = self.watcher.position.take();
+                self.notes.expire(position.expect("a position"), &message);
                 false
             }
             Line::End => false,
@@ -256,6 +264,9 @@ impl Informer {
     /// Lists in pages, all of which are of one revision.
     fn list(&mut self, wire: &mut Wire) -> Result<Revision> {
         let (mut items, mut rest) = (Vec::new(), String::new());
+        // Of the first page: that of the newest state, whose revision later pages must still find.
+        let mut begun = None;
+        self.notes.open(None, self.start);
         loop {
             let path = self.path(&format!("limit={PAGE}&continue={rest}&"));
             let reply = wire.ask("GET", &path, "")?;
@@ -263,15 +274,21 @@ impl Informer {
                 // Too many requests for past states at once, or the revision of the first page has
                 // expired.
                 assert!([410, 429].contains(&reply.code), "{}", reply.body);
-                (items, rest) = (Vec::new(), String::new());
+                if reply.code == 410 {
+                    let at = begun.expect("the newest state has not expired");
+                    assert!(is_dropped(wire, at)?, "page of {at}: {}", reply.body);
+                }
+                (items, rest, begun) = (Vec::new(), String::new(), None);
                 continue;
             }
             let mut list: Value = serde_json::from_str(&reply.body).expect("JSON");
+            begun = Some(revision(&list));
             items.append(list["items"].as_array_mut().expect("items"));
             let token = list["metadata"]["continue"].as_str();
             token.unwrap_or_default().clone_into(&mut rest);
             if rest.is_empty() {
                 let at = revision(&list);
+                self.notes.close();
                 self.listed(at, &items);
                 return Ok(at);
             }
@@ -286,7 +303,7 @@ impl Informer {
                 Ok(Line::Event) => {}
                 Ok(Line::Bookmark(mark)) => break mark,
                 // No list was begun.
-                Ok(Line::Expired | Line::End) => panic!("no beginning"),
+                Ok(Line::Expired(_) | Line::End) => panic!("no beginning"),
                 // A part of a list is none; the next one takes the place of what it left in the cache.
                 Err(error) => {
                     self.watcher.received.truncate(events);
@@ -346,6 +363,9 @@ impl Informer {
             return Ok(Line::End);
         };
         let mut line: Value = serde_json::from_str(&line).expect("JSON");
+        if line["type"] != "ERROR" {
+            self.notes.read();
+        }
         let object = line["object"].take();
         let kind = match line["type"].as_str() {
             Some("ADDED") => Kind::Added,
@@ -354,7 +374,8 @@ impl Informer {
             Some("BOOKMARK") => return Ok(Line::Bookmark(object)),
             _ => {
                 assert_eq!(object["code"], 410, "{line} {object}");
-                return Ok(Line::Expired);
+                let message = object["message"].as_str().expect("a message");
+                return Ok(Line::Expired(message.to_owned()));
             }
         };
         self.take(kind, object);

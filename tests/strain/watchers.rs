@@ -1,6 +1,7 @@
 //! Watchers that do not read: they cost little memory, and nothing to other watchers. And watchers that come back, all
 //! at once, after the server was killed.
 
+use super::expiries::WINDOW_BYTES;
 use super::{MAPS, create, map, member};
 use hindsight_tests::server::Server;
 use hindsight_tests::vitals::{raise_descriptor_limit, resident_mib};
@@ -10,6 +11,8 @@ use std::time::{Duration, Instant};
 const STUCK: usize = 1000;
 const OBJECTS: usize = 200;
 const BYTES: usize = 100 << 10;
+/// What a change of such an object takes of the window besides its data, and not more.
+const BESIDE_BYTES: usize = 4 << 10;
 /// For each watcher one piece of events, and what HTTP and TLS hold on the way. If the server kept
 /// all unsent events for each, that would be 20 MiB each.
 const GROWTH_MIB_MAX: usize = STUCK * 6 / 10;
@@ -34,7 +37,7 @@ fn watch_after(caller: &Caller, version: &str) -> Wire {
 }
 
 /// The names of the objects added, and when each came, until all are there or the server reports that some
-/// have expired.
+/// have expired: it may if what is left does not fit into its window.
 fn read(wire: &mut Wire) -> Vec<(String, Instant)> {
     let mut seen = Vec::new();
     while seen.len() < OBJECTS {
@@ -43,6 +46,11 @@ fn read(wire: &mut Wire) -> Vec<(String, Instant)> {
         match member(&event, "type") {
             "ERROR" => {
                 assert!(event.contains("\"code\":410"), "{event:.300}");
+                let left = OBJECTS - seen.len();
+                assert!(
+                    left * (BYTES + BESIDE_BYTES) > WINDOW_BYTES,
+                    "{left}: {event}"
+                );
                 break;
             }
             kind => assert_eq!(kind, "ADDED"),
