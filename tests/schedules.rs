@@ -1,7 +1,8 @@
 //! Runs schedules of the simulator for as long as wanted: `cargo schedules`. Prints how many are
-//! done, and how many per second; a stopped run continues where it was. See `simulator.rs`.
+//! done, and how many per second, and at the end what happened in them; a stopped run continues where it
+//! was. See `simulator.rs`.
 
-use hindsight_tests::schedules::{Lengths, check};
+use hindsight_tests::schedules::{Lengths, Sum};
 use hindsight_tests::seeds::Run;
 use std::process::ExitCode;
 
@@ -14,8 +15,14 @@ const PART: u64 = 10_000;
 /// Enough for some days.
 const COUNT: u64 = 1_000_000_000;
 
+#[expect(clippy::print_stdout, reason = "tells what was tried")]
 fn main() -> ExitCode {
     let lengths = Lengths::from_environment();
     let run = Run::from_environment("HINDSIGHT_SCHEDULES", COUNT);
-    run.as_program("schedules", PART, &|seed| check(lengths.of(seed)).map(drop))
+    let sum = Sum::default();
+    let code = run.as_program("schedules", PART, &|seed| sum.check(lengths.of(seed)));
+    for (what, times) in sum.into_counts() {
+        println!("{times:>10} {what}");
+    }
+    code
 }

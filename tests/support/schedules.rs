@@ -4,6 +4,7 @@ use crate::dice::number;
 use crate::seeds::{Failure, write};
 use crate::sim::{self, Options, Trace, smallest};
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 
 /// Steps of most schedules.
 const STEPS: u64 = 50;
@@ -14,6 +15,27 @@ const LONG_STEPS: u64 = 1000;
 
 /// How often each kind of event happened.
 pub type Counts = BTreeMap<&'static str, u64>;
+
+/// How often each kind of event happened in all schedules.
+#[derive(Debug, Default)]
+pub struct Sum(Mutex<Counts>);
+
+impl Sum {
+    /// Runs a schedule and adds what happened in it.
+    pub fn check(&self, options: Options) -> Result<(), Failure> {
+        let counts = check(options)?;
+        let mut sum = self.0.lock().expect("no panic");
+        for (kind, times) in counts {
+            *sum.entry(kind).or_default() += times;
+        }
+        Ok(())
+    }
+
+    /// What happened so far.
+    pub fn into_counts(self) -> Counts {
+        self.0.into_inner().expect("no panic")
+    }
+}
 
 /// How many steps schedules have.
 #[derive(Debug, Clone, Copy)]
@@ -43,7 +65,7 @@ impl Lengths {
 }
 
 /// Runs a schedule; returns how often each kind of event happened, or the shrunk failure.
-pub fn check(options: Options) -> Result<Counts, Failure> {
+fn check(options: Options) -> Result<Counts, Failure> {
     match sim::run(options) {
         Ok(Trace { counts, .. }) => Ok(counts),
         Err(failure) => {

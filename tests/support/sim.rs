@@ -172,10 +172,13 @@ impl Simulation {
             let mut watcher = Watcher::new(Selection::any(&mut dice));
             watcher.loses_one_in = options.has(Bug::WatchLoses).then_some(7);
             watcher.repeats_one_in = options.has(Bug::WatchRepeats).then_some(7);
+            watcher.shows_older = options.has(Bug::WatchShowsOlder);
             watcher.resumes_across_restores = options.has(Bug::WatchResumes);
             watcher
         };
         let watchers = (0..options.watchers).map(watcher).collect();
+        let mut history = History::new(options.has(Bug::ApplyForgets));
+        history.kept_kinds = options.kept_kinds();
         Self {
             options,
             chooser: Dice(dice.roll(u64::MAX)),
@@ -184,7 +187,7 @@ impl Simulation {
             clock: 1_700_000_000_000_000,
             disk: Arc::new(disk),
             running: None,
-            history: History::new(options.has(Bug::ApplyForgets)),
+            history,
             clients: Clients::default(),
             watchers,
             trace: Trace::default(),

@@ -1,8 +1,9 @@
 //! What clients sent, were answered and read: the history that the checkers judge.
 
 use super::server::Answer;
-use hindsight_core::{Command, Decision, Intent, ObjectKey, Rejection, Revision, Uid};
+use hindsight_core::{Command, Decision, Intent, Object, ObjectKey, Rejection, Revision};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// One command, from being sent to being answered.
 #[derive(Debug)]
@@ -53,7 +54,7 @@ pub struct Read {
     /// The object that was looked for.
     pub key: ObjectKey,
     /// The version that was found.
-    pub found: Option<(Uid, Revision)>,
+    pub found: Option<Arc<Object>>,
 }
 
 /// Everything that was sent and read.
@@ -116,7 +117,7 @@ impl Clients {
         if let Some(operation) = self.operations.get_mut(&number) {
             operation.end = match answer {
                 Answer::Unknown => End::Unknown,
-                Answer::TurnedAway => End::TurnedAway,
+                Answer::Overloaded | Answer::NoRoom => End::TurnedAway,
                 Answer::Decided(answer) => End::Answered { at, newest, answer },
             };
         }

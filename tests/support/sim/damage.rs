@@ -15,17 +15,20 @@ pub enum Repair {
 }
 
 impl Inner {
+    /// Decides what a power cut leaves of the unsynced frames, and returns which case it was.
     fn settle_unsynced(&mut self, faults: Faults) -> &'static str {
         let unsynced = self.unsynced();
         let is_new = |first: &Revision| !self.durable.contains_key(first);
-        if let [first, second, ..] = unsynced[..]
+        if let [first, _, ..] = unsynced[..]
             && faults.lost
             && is_new(&first)
             && self.dice.roll(2) == 0
         {
+            let lost = self.dice.roll(unsynced.len() as u64 - 1);
+            let lost = usize::try_from(lost).expect("small");
             self.durable = self.live.clone();
-            self.durable.remove(&unsynced[0]);
-            self.damage.push((second, Repair::Cut));
+            self.durable.remove(&unsynced[lost]);
+            self.damage.push((unsynced[lost + 1], Repair::Cut));
             return "lost write";
         }
         let left = self.persist_some();
@@ -42,16 +45,19 @@ impl Inner {
             self.damage.push((*first, Repair::Cut));
             return "torn write";
         }
-        "cut"
+        match (unsynced.len() - left.len(), left.len()) {
+            (0, 0) => "cut",
+            (0, _) => "kept none",
+            (_, 0) => "kept all",
+            _ => "kept some",
+        }
     }
 }
 
 impl Disk {
     /// The process is killed; what it wrote is still in the page cache.
     pub fn kill(&self) {
-        let mut inner = self.inner();
-        inner.armed = None;
-        inner.unreadable = None;
+        self.inner().disarm();
     }
 
     /// The power is cut: of the unsynced frames the first few survive, perhaps followed by a torn
@@ -64,8 +70,7 @@ impl Disk {
         }
         inner.live = inner.durable.clone();
         inner.witness = inner.durable_witness;
-        inner.armed = None;
-        inner.unreadable = None;
+        inner.disarm();
         inner.power_failed = false;
         inner.sync_failed = false;
         what
@@ -122,8 +127,7 @@ impl Disk {
     /// Disarms every fault and makes room.
     pub fn clear_faults(&self) {
         let mut inner = self.inner();
-        inner.armed = None;
-        inner.unreadable = None;
+        inner.disarm();
         inner.full = false;
         inner.room = Room::Plenty;
     }

@@ -19,6 +19,8 @@ pub enum Fault {
     PowerCut,
     /// The operation is refused; whether it took effect is not known.
     Refused,
+    /// The process is killed before the operation.
+    Killed,
 }
 
 /// What the disk reports room for.
@@ -28,6 +30,8 @@ pub enum Room {
     Plenty,
     /// Only deletions, for which some space is reserved.
     Deletions,
+    /// Only deletions that take no more bytes than this.
+    FewDeletions(usize),
     /// Nothing.
     Nothing,
 }
@@ -57,6 +61,8 @@ pub struct Inner {
     pub dice: Dice,
     /// Writes until the armed fault.
     pub armed: Option<(u64, Fault)>,
+    /// The armed fault is due at the next sync, however many writes are left until it.
+    pub is_due_at_sync: bool,
     /// Reads until one is refused.
     pub unreadable: Option<u64>,
     /// There is no room for another frame, whatever `room` reports: others fill the disk meanwhile.
@@ -91,6 +97,7 @@ impl Disk {
             damage: Vec::new(),
             dice,
             armed: None,
+            is_due_at_sync: false,
             unreadable: None,
             full: false,
             room: Room::Plenty,
@@ -145,6 +152,19 @@ impl Inner {
         dirty.map(|(first, _)| *first).collect()
     }
 
+    /// Arms a fault for this write, or for the next sync if that comes first.
+    pub fn arm_within_a_batch(&mut self, writes: u64, fault: Fault) {
+        self.armed = Some((writes, fault));
+        self.is_due_at_sync = true;
+    }
+
+    /// Disarms the faults of writes and of reads.
+    pub fn disarm(&mut self) {
+        self.armed = None;
+        self.is_due_at_sync = false;
+        self.unreadable = None;
+    }
+
     /// The armed fault, if it is due at this write.
     fn on_write(&mut self) -> Option<Fault> {
         if self.power_failed {
@@ -184,7 +204,7 @@ impl Inner {
             return Err(self.refuse("appending", ErrorKind::Other));
         }
         self.power_failed = fault == Some(Fault::PowerCut);
-        if fault.is_none() || self.dice.roll(2) == 0 {
+        if fault.is_none() || (fault != Some(Fault::Killed) && self.dice.roll(2) == 0) {
             self.live.insert(first, frame.into());
         }
         if fault == Some(Fault::Refused) {
@@ -197,8 +217,12 @@ impl Inner {
     }
 
     fn sync(&mut self) -> Result<(), Error> {
+        if let Some((left, _)) = self.armed.as_mut().filter(|_| self.is_due_at_sync) {
+            *left = 0;
+        }
         let fault = self.on_write();
         match fault {
+            Some(Fault::Killed) => {}
             None if self.ignores_sync => {}
             None => self.durable = self.live.clone(),
             Some(Fault::PowerCut) => self.power_failed = true,
@@ -281,10 +305,11 @@ impl Storage for Disk {
         self.inner().sync()
     }
 
-    fn ensure_space(&self, _: usize, purpose: Purpose) -> bool {
+    fn ensure_space(&self, bytes: usize, purpose: Purpose) -> bool {
         match self.inner().room {
             Room::Plenty => true,
             Room::Deletions => matches!(purpose, Purpose::Deletions),
+            Room::FewDeletions(most) => matches!(purpose, Purpose::Deletions) && bytes <= most,
             Room::Nothing => false,
         }
     }

@@ -1,13 +1,21 @@
 //! Carries out the faults of a schedule.
 
-use super::Simulation;
 use super::check::{Checked, ensure};
 use super::disk::{Fault, Room};
 use super::steps::Act;
+use super::{Running, Simulation};
 use hindsight_log::Error;
 
+/// Room for a step of the collector, and not for many.
+const FEW_BYTES: usize = 2_000;
 /// The most submissions in a row that are turned away.
 const OVERLOADED_MAX: u64 = 4;
+/// One in this many kills and cuts lets no batch be written first.
+const UNBROKEN_EVERY: u64 = 4;
+/// Requests that such a batch has besides those that wait, fewer than this.
+const BROKEN_REQUESTS: u64 = 4;
+/// The appends of a batch at which it breaks off, unless its sync comes first.
+const BROKEN_APPENDS: u64 = 4;
 /// The most that the clock jumps: ten years, in microseconds.
 const JUMP_MICROS_MAX: u64 = 10 * 365 * 86_400 * 1_000_000;
 
@@ -15,8 +23,14 @@ impl Simulation {
     /// Carries out one fault.
     pub(super) fn fault(&mut self, act: Act) {
         match act {
-            Act::Cut => self.cut_power(),
-            Act::Kill if self.running.is_some() => self.kill(),
+            Act::Cut => {
+                self.break_off_a_batch(Fault::PowerCut);
+                self.cut_power();
+            }
+            Act::Kill if self.running.is_some() => {
+                self.break_off_a_batch(Fault::Killed);
+                self.kill();
+            }
             Act::Full => self.fill(),
             Act::Room => {
                 let mut disk = self.disk.inner();
@@ -44,13 +58,38 @@ impl Simulation {
         }
     }
 
-    /// Fills the disk: it reports no room for writes or for anything, or fails an append although it
+    /// Mostly lets the next batch be written up to one of its appends or its sync, which is not done any more.
+    /// Between two steps nothing is unsynced, because a batch is appended and synced in one.
+    fn break_off_a_batch(&mut self, fault: Fault) {
+        if self.dice.roll(UNBROKEN_EVERY) == 0 {
+            return;
+        }
+        for _ in 0..self.dice.roll(BROKEN_REQUESTS) {
+            self.request();
+        }
+        let (writes, has_small_frames) = (self.dice.roll(BROKEN_APPENDS), self.dice.roll(2) == 0);
+        let Some(Running { mut server, .. }) = self.running.take() else {
+            return;
+        };
+        if has_small_frames {
+            server = server.with_small_frames();
+        }
+        server.decide();
+        self.disk.inner().arm_within_a_batch(writes, fault);
+        server.sync();
+        if self.disk.inner().armed.is_none() {
+            self.trace.note("broken off", format_args!("{fault:?}"));
+        }
+    }
+
+    /// Fills the disk: it reports no room for writes, for more than a few deletions or for anything, or fails an append although it
     /// reported room.
     fn fill(&mut self) {
         let mut disk = self.disk.inner();
-        match self.dice.roll(3) {
+        match self.dice.roll(4) {
             0 => disk.full = true,
             1 => disk.room = Room::Deletions,
+            2 => disk.room = Room::FewDeletions(FEW_BYTES),
             _ => disk.room = Room::Nothing,
         }
         self.trace

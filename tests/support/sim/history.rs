@@ -3,7 +3,7 @@
 
 use super::check::{Checked, ensure};
 use crate::sim::server::empty;
-use hindsight_core::{Change, Commit, Object, Revision, State, apply};
+use hindsight_core::{Change, Commit, GroupResource, Object, Revision, State, apply};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -21,6 +21,8 @@ pub struct History {
     lives: Vec<(usize, Revision)>,
     /// The part of the history that is in the log.
     pub log: LogContents,
+    /// The kinds of which thinning keeps every commit.
+    pub kept_kinds: Vec<GroupResource>,
     /// The newest revision up to which anybody had history dropped.
     pub thinned_to: Revision,
     apply: Apply,
@@ -62,6 +64,7 @@ impl History {
             ends: BTreeMap::new(),
             lives: Vec::new(),
             log: LogContents::default(),
+            kept_kinds: Vec::new(),
             thinned_to: Revision::ZERO,
             apply: if forgets { forgetful } else { apply },
         }

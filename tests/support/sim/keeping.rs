@@ -3,7 +3,7 @@
 use super::Simulation;
 use super::check::{self, Checked};
 use super::server::empty;
-use hindsight_core::Revision;
+use hindsight_core::{GroupResource, Revision};
 use hindsight_log::{Base, Error, thin};
 
 /// How many snapshots are kept, as in the program.
@@ -63,8 +63,10 @@ impl Simulation {
         }
         let wanted = self.dice.pick(&ends);
         self.history.thinned_to = self.history.thinned_to.max(wanted);
-        match thin(&*self.disk, &reader, wanted, empty(), &[]) {
+        let kinds = &self.history.kept_kinds;
+        match thin(&*self.disk, &reader, wanted, empty(), kinds) {
             Ok(()) => {
+                self.trace.count(kept_whole(kinds), 1);
                 self.trace
                     .note("prune", format_args!("{floor} to {wanted}"));
                 check::replay::floor(&reader, wanted).map(drop)
@@ -77,5 +79,13 @@ impl Simulation {
                 Ok(())
             }
         }
+    }
+}
+
+const fn kept_whole(kinds: &[GroupResource]) -> &'static str {
+    if kinds.is_empty() {
+        "prune of every kind"
+    } else {
+        "prune that keeps kinds"
     }
 }

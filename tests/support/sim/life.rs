@@ -108,14 +108,17 @@ impl Simulation {
             running.collecting.observe((state, changes));
         }
         let newest = running.server.state.revision;
-        for (number, answer) in running.server.take_answers() {
+        for (number, mut answer) in running.server.take_answers() {
+            if self.options.has(Bug::AnswerShowsOlder) {
+                answer.show_older(&before);
+            }
             running.poisoned |= matches!(answer, Answer::Unknown);
             let explained = !running.poisoned || self.disk.inner().refused_writes > running.refused;
             ensure("the writer fails with its disk", explained, || {
                 format!("command {number} is not answered")
             })?;
             let is_collector = running.collecting.note_answer(number, &answer);
-            if matches!(answer, Answer::TurnedAway) {
+            if matches!(answer, Answer::Overloaded | Answer::NoRoom) {
                 self.trace.count(turned_away(is_collector), 1);
             }
             self.clients.answer(number, answer, newest);

@@ -2,6 +2,7 @@
 //! its seed.
 
 use crate::dice::Dice;
+use hindsight_core::GroupResource;
 use hindsight_gc::BATCH_STEPS_MAX;
 
 /// Changes in a window that is so large that no watch falls out of it.
@@ -24,6 +25,12 @@ pub enum Bug {
     WatchRepeats,
     /// Reads that are answered from an older state.
     StaleRead,
+    /// Reads that show the newest version with the contents of the one before.
+    ReadShowsOlder,
+    /// A watch that shows some changes with the contents from before them.
+    WatchShowsOlder,
+    /// An answer to a write that shows the contents from before it.
+    AnswerShowsOlder,
     /// A dry run that is decided at another time.
     DryRunGuesses,
     /// A collector whose last step of each batch is never submitted.
@@ -38,7 +45,7 @@ pub enum Bug {
 
 impl Bug {
     /// Every bug.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 15] = [
         Self::SyncDoesNothing,
         Self::SyncedFrameLost,
         Self::NoteLags,
@@ -46,6 +53,9 @@ impl Bug {
         Self::WatchLoses,
         Self::WatchRepeats,
         Self::StaleRead,
+        Self::ReadShowsOlder,
+        Self::WatchShowsOlder,
+        Self::AnswerShowsOlder,
         Self::DryRunGuesses,
         Self::CollectorStops,
         Self::CollectorForgets,
@@ -83,6 +93,10 @@ pub struct Options {
     pub small_frames: bool,
     /// What may go wrong.
     pub faults: Faults,
+    /// Every commit to a config map is kept when the log is thinned.
+    pub keeps_maps: bool,
+    /// Every commit to a priority class, a namespace or a job is kept when the log is thinned.
+    pub keeps_others: bool,
 }
 
 /// Which faults a schedule may have. Each is off in half of them: some defects only show where
@@ -160,6 +174,8 @@ impl Options {
                 restores: dice.roll(2) == 0,
                 ..faults
             },
+            keeps_maps: dice.roll(4) == 0,
+            keeps_others: dice.roll(4) == 0,
         }
     }
 
@@ -196,6 +212,8 @@ impl Options {
             large: false,
             small_frames: false,
             faults: none,
+            keeps_maps: false,
+            keeps_others: false,
         }
     }
 
@@ -216,7 +234,7 @@ impl Options {
     }
 
     /// The options that are on or off, by the word that a script uses for each.
-    pub fn flags(&mut self) -> [(&'static str, &mut bool); 7] {
+    pub fn flags(&mut self) -> [(&'static str, &mut bool); 9] {
         [
             ("namespaces", &mut self.namespaces),
             ("definitions", &mut self.definitions),
@@ -225,7 +243,24 @@ impl Options {
             ("small-frames", &mut self.small_frames),
             ("torn", &mut self.faults.torn),
             ("lost", &mut self.faults.lost),
+            ("keeps-maps", &mut self.keeps_maps),
+            ("keeps-others", &mut self.keeps_others),
         ]
+    }
+
+    /// The kinds of which every commit is kept when the log is thinned.
+    pub fn kept_kinds(&self) -> Vec<GroupResource> {
+        let maps = self
+            .keeps_maps
+            .then(|| GroupResource::new("", "configmaps"));
+        let others = [
+            ("scheduling.k8s.io", "priorityclasses"),
+            ("", "namespaces"),
+            ("batch", "jobs"),
+        ];
+        let others = others.iter().filter(|_| self.keeps_others);
+        let others = others.map(|(group, resource)| GroupResource::new(group, resource));
+        maps.into_iter().chain(others).collect()
     }
 
     /// Whether this part is broken on purpose.

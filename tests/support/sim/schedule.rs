@@ -2,14 +2,18 @@
 
 use super::check::{self, Checked};
 use super::clients::{End, Operation, Read};
+use super::collecting::Turn;
+use super::watchers::with_contents_of;
 use super::{Bug, Simulation, workload};
 use crate::sim::server::empty;
 use crate::world;
 use hindsight_core::{Cause, Command, Intent, Pruned, Request, Revision, Time, decide};
-use hindsight_gc::{Step, split_advancing};
 use hindsight_log::Error;
 use std::sync::Arc;
 
+/// The bytes of objects in a part of what the collector submits: mostly all of them, as in the product; and as after
+/// the disk was full.
+const PART_BYTES: [usize; 4] = [4 << 20, 4 << 20, 1_000, 1];
 /// One in this many requests is also run as a dry run.
 const DRY_RUN_EVERY: u64 = 2;
 
@@ -103,12 +107,18 @@ impl Simulation {
             &running.server.state
         };
         let key = workload::any_key(&mut self.dice);
-        let found = state
-            .get(&key)
-            .map(|one| (one.meta.uid.clone(), one.revision));
+        let mut found = state.get(&key).cloned();
+        if let (true, Some(found), Some(older)) = (
+            self.options.has(Bug::ReadShowsOlder),
+            &mut found,
+            running.stale.get(&key),
+        ) {
+            *found = with_contents_of(found, older);
+        }
         let revision = state.revision;
+        let version = found.as_ref().map(|one| (&one.meta.uid, one.revision));
         self.trace
-            .note("read", format_args!("{key} at {revision}: {found:?}"));
+            .note("read", format_args!("{key} at {revision}: {version:?}"));
         let refused = self.disk.inner().refused;
         let newest = running.server.reader.newest();
         let at = self.clients.tick();
@@ -188,22 +198,20 @@ impl Simulation {
             return;
         };
         let limit = self.options.collected_at_once;
-        let mut steps = running.collecting.turn(Time(self.clock), limit);
-        if self.options.has(Bug::CollectorStops) {
-            steps.pop();
-        }
-        if steps.is_empty() {
+        let bytes_max = self.dice.pick(&PART_BYTES);
+        let Turn { parts, what } = running.collecting.turn(Time(self.clock), limit, bytes_max);
+        if parts.iter().all(Vec::is_empty) {
             return;
         }
-        let parts = split_advancing(steps).into_iter();
-        let parts = parts.filter(|part| !part.is_empty());
-        let intents = |part: Vec<Step>| -> Vec<_> {
+        self.trace.count(what, 1);
+        let numbers = parts.map(|part| {
             let steps = part.into_iter();
-            steps.map(|step| (step.intent, step.cause)).collect()
-        };
-        let numbers = parts
-            .flat_map(|part| self.send(None, intents(part)))
-            .collect();
+            let intents: Vec<_> = steps.map(|step| (step.intent, step.cause)).collect();
+            if intents.is_empty() {
+                return Vec::new();
+            }
+            self.send(None, intents)
+        });
         if let Some(running) = &mut self.running {
             running.collecting.note_submitted(numbers);
         }

@@ -3,6 +3,7 @@
 
 use super::disk::Disk;
 use super::options::Options;
+use super::watchers::with_contents_of;
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
     Change, Command, Decision, Rejection, Revision, State, Submitted, Unavailable, builtin,
@@ -30,10 +31,26 @@ pub type Published = (State, Vec<Arc<Change>>);
 pub enum Answer {
     /// It was carried out, or rejected.
     Decided(Result<Decision, Rejection>),
-    /// It was turned away without being decided: too much waited, or there was no room.
-    TurnedAway,
+    /// It was turned away without being decided: too much waited.
+    Overloaded,
+    /// It was turned away without being decided: there was no room.
+    NoRoom,
     /// The server failed: the outcome is not known.
     Unknown,
+}
+
+impl Answer {
+    /// Shows the object with the contents that it had in this earlier state.
+    pub fn show_older(&mut self, before: &State) {
+        let Self::Decided(Ok(decision)) = self else {
+            return;
+        };
+        let shown = decision.outcome.object();
+        if let Some(older) = before.get(&shown.key) {
+            let shown = with_contents_of(shown, older);
+            decision.outcome = decision.outcome.with_object(shown);
+        }
+    }
 }
 
 /// Answers with the number of their command, in the order in which they came.
@@ -90,6 +107,13 @@ impl Server {
         })
     }
 
+    /// Writes small frames from now on, so that a batch takes several.
+    #[must_use]
+    pub fn with_small_frames(self) -> Self {
+        let stages = self.stages.with_frames_of(SMALL_FRAME_BYTES);
+        Self { stages, ..self }
+    }
+
     /// Submits commands, each with its number.
     pub fn submit(&self, commands: Vec<(u64, Command)>) {
         let (numbers, commands): (Vec<u64>, Vec<Command>) = commands.into_iter().unzip();
@@ -98,7 +122,8 @@ impl Server {
             let of_all = |answer: Answer| vec![answer; numbers.len()];
             let each: Vec<Answer> = match outcome {
                 Ok(each) => each.into_iter().map(Answer::Decided).collect(),
-                Err(Unavailable::Full | Unavailable::Overloaded) => of_all(Answer::TurnedAway),
+                Err(Unavailable::Full) => of_all(Answer::NoRoom),
+                Err(Unavailable::Overloaded) => of_all(Answer::Overloaded),
                 Err(Unavailable::Poisoned(_) | Unavailable::Stopping) => of_all(Answer::Unknown),
             };
             let mut answers = answers.lock().expect("one thread");
@@ -113,7 +138,7 @@ impl Server {
         answers.extend(
             commands
                 .iter()
-                .map(|(number, _)| (*number, Answer::TurnedAway)),
+                .map(|(number, _)| (*number, Answer::Overloaded)),
         );
     }
 

@@ -77,14 +77,28 @@ pub struct Watcher {
     pub position: Option<Revision>,
     /// The objects that it believes exist.
     pub cache: Held,
+    /// The versions that lists and events showed, each with the revision of the change. Over HTTP they are JSON, and
+    /// are judged there.
+    pub shown: Vec<(Kind, Revision, Arc<Object>)>,
     /// For how many more of its turns it does not read.
     pub stalled: u64,
     /// Loses one event in this many, if that is what is broken on purpose.
     pub loses_one_in: Option<u64>,
     /// Repeats one event in this many, if that is what is broken on purpose.
     pub repeats_one_in: Option<u64>,
+    /// Shows changes with the contents from before them, if that is what is broken on purpose.
+    pub shows_older: bool,
     /// Resumes from a position before a restore, if that is what is broken on purpose.
     pub resumes_across_restores: bool,
+}
+
+/// This version, but with the contents of an older one. Only the contents tell that.
+pub fn with_contents_of(version: &Arc<Object>, older: &Object) -> Arc<Object> {
+    if older.meta.uid == version.meta.uid {
+        Arc::new(older.shown_at(Some(version.revision)))
+    } else {
+        Arc::clone(version)
+    }
 }
 
 impl Selection {
@@ -112,16 +126,18 @@ impl Selection {
 
     /// The objects of a state that it selects.
     pub fn of(&self, state: &State) -> Held {
+        let version = |one: &Arc<Object>| {
+            let version = (one.meta.uid.clone(), one.revision);
+            (one.key.clone(), version)
+        };
+        self.objects(state).iter().map(version).collect()
+    }
+
+    fn objects(&self, state: &State) -> Vec<Arc<Object>> {
         let maps = GroupResource::new("", "configmaps");
         let objects = state.list(&maps, self.namespace);
-        let held = objects.filter(|object| self.holds(object));
-        held.map(|object| {
-            (
-                object.key.clone(),
-                (object.meta.uid.clone(), object.revision),
-            )
-        })
-        .collect()
+        let selected = objects.filter(|object| self.holds(object));
+        selected.cloned().collect()
     }
 }
 
@@ -134,9 +150,11 @@ impl Watcher {
             received: Vec::new(),
             position: None,
             cache: BTreeMap::new(),
+            shown: Vec::new(),
             stalled: 0,
             loses_one_in: None,
             repeats_one_in: None,
+            shows_older: false,
             resumes_across_restores: false,
         }
     }
@@ -179,6 +197,9 @@ impl Watcher {
     }
 
     fn list(&mut self, state: &State) {
+        let listed = self.selection.objects(state).into_iter();
+        let shown = listed.map(|one| (Kind::Added, one.revision, one));
+        self.shown.extend(shown);
         self.cache = self.selection.of(state);
         self.position = Some(state.revision);
         self.received
@@ -237,6 +258,17 @@ impl Watcher {
             }
             Kind::Deleted => self.cache.remove(&event.key),
         };
+        self.shown
+            .push((kind, event.revision, self.seen(change, object)));
         self.received.push(Received::Event(event));
+    }
+
+    /// The version that an event shows.
+    fn seen(&self, change: &Change, object: &Arc<Object>) -> Arc<Object> {
+        let before = change.previous.as_ref().filter(|_| self.shows_older);
+        before.map_or_else(
+            || Arc::clone(object),
+            |before| with_contents_of(object, before),
+        )
     }
 }

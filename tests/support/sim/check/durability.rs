@@ -32,7 +32,7 @@ pub fn recovered(
         let entry = entry.map_err(unreadable)?;
         found = entry.revision();
         while let Some(missing) = expected.next_if(|one| one.revision < found) {
-            may_be_missing(&missing, floor)?;
+            may_be_missing(history, &missing, floor)?;
         }
         let commit = match entry {
             Entry::Commit(commit) => Arc::new(commit),
@@ -56,7 +56,12 @@ pub fn recovered(
     })
 }
 
-fn may_be_missing(missing: &Commit, floor: Revision) -> Checked {
+fn may_be_missing(history: &History, missing: &Commit, floor: Revision) -> Checked {
+    ensure(
+        "kept kinds are kept whole",
+        !history.kept_kinds.contains(&missing.key.resource),
+        || format!("revision {} is missing", missing.revision),
+    )?;
     let deletes = missing.deletions().next().is_some();
     let may = missing.revision <= floor && !deletes;
     ensure("acknowledged is recovered", may, || {

@@ -5,11 +5,12 @@ use super::{Checked, ensure, preconditions};
 use crate::sim::clients::{Clients, End, Operation, Read};
 use crate::sim::history::History;
 use crate::sim::trace::Trace;
-use hindsight_core::{GroupResource, ObjectKey, Rejection, Revision, Uid};
+use hindsight_core::{Commit, GroupResource, Object, ObjectKey, Outcome, Rejection, Revision};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A version of an object, or its absence, from a revision on.
-type Version = (Revision, Option<(Uid, Revision)>);
+type Version = (Revision, Option<Arc<Object>>);
 
 /// Judges all answers and all reads.
 pub fn check(history: &History, clients: &Clients, trace: &mut Trace) -> Checked {
@@ -17,6 +18,7 @@ pub fn check(history: &History, clients: &Clients, trace: &mut Trace) -> Checked
     let acknowledged = acknowledged(clients);
     for operation in clients.operations.values() {
         in_order(operation, &acknowledged)?;
+        registers.show(operation)?;
         if let Some((newest, rejection)) = operation.refused() {
             let judged = registers.refuse(operation, newest, rejection)?;
             trace.count("refusals judged", u64::from(judged));
@@ -110,11 +112,8 @@ impl Registers {
             while let Some((_, restore)) = lives.next_if(|(first, _)| *first <= place) {
                 put_back(&mut found, history, *restore);
             }
-            let version = commit
-                .object()
-                .map(|one| (one.meta.uid.clone(), one.revision));
             let versions = found.entry(commit.key.clone()).or_default();
-            versions.push((commit.revision, version));
+            versions.push((commit.revision, commit.object().cloned()));
         }
         for (_, restore) in lives {
             put_back(&mut found, history, *restore);
@@ -123,7 +122,7 @@ impl Registers {
     }
 
     /// The version that existed at this revision.
-    fn at(&self, key: &ObjectKey, revision: Revision) -> Option<&(Uid, Revision)> {
+    fn at(&self, key: &ObjectKey, revision: Revision) -> Option<&Arc<Object>> {
         let versions = self.0.get(key)?;
         let last = versions.iter().rev().find(|(since, _)| *since <= revision);
         last.and_then(|(_, version)| version.as_ref())
@@ -135,7 +134,7 @@ impl Registers {
         key: &ObjectKey,
         from: Revision,
         until: Revision,
-    ) -> Vec<Option<&(Uid, Revision)>> {
+    ) -> Vec<Option<&Arc<Object>>> {
         let mut found = vec![self.at(key, from)];
         let versions = self.0.get(key).into_iter().flatten();
         let later = versions.filter(|(since, _)| *since > from && *since <= until);
@@ -145,10 +144,39 @@ impl Registers {
 
     fn answer(&self, read: &Read) -> Checked {
         let there = self.at(&read.key, read.revision);
+        let version = |one: &Arc<Object>| (one.meta.uid.clone(), one.revision);
         ensure(
             "reads are of one revision",
+            there.map(version) == read.found.as_ref().map(version),
+            || format!("{read:?}, and there was {there:?}"),
+        )?;
+        ensure(
+            "reads show what was written",
             there == read.found.as_ref(),
             || format!("{read:?}, and there was {there:?}"),
+        )
+    }
+
+    /// Checks that the answer to a write shows a version with the contents that were written.
+    fn show(&self, operation: &Operation) -> Checked {
+        let Some((_, _, decision)) = operation.done() else {
+            return Ok(());
+        };
+        let shown = decision.outcome.object();
+        // An update that removes its object shows what it would have written.
+        let is_removal = |one: &Arc<Commit>| one.key == shown.key && one.object().is_none();
+        let is_update = matches!(decision.outcome, Outcome::Updated(_));
+        if is_update && decision.commits.iter().any(is_removal) {
+            return Ok(());
+        }
+        let written = self.at(&shown.key, shown.revision);
+        ensure(
+            "answers show what was written",
+            written == Some(shown),
+            || {
+                let number = operation.number;
+                format!("command {number} shows {shown:?}, and {written:?} was written")
+            },
         )
     }
 
@@ -168,8 +196,9 @@ impl Registers {
             Rejection::NotFound { .. } => moments.iter().any(Option::is_none),
             Rejection::AlreadyExists { .. } => moments.iter().any(Option::is_some),
             Rejection::Conflict { .. } => moments.iter().any(|moment| match moment {
-                Some((uid, revision)) => {
-                    preconditions::differs(operation, uid, *revision).unwrap_or(true)
+                Some(one) => {
+                    let differs = preconditions::differs(operation, &one.meta.uid, one.revision);
+                    differs.unwrap_or(true)
                 }
                 None => preconditions::is_an_update_of_one_identity(operation),
             }),
@@ -190,8 +219,7 @@ fn put_back(found: &mut BTreeMap<ObjectKey, Vec<Version>>, history: &History, re
     let state = history.state(restore);
     for (key, versions) in found {
         let object = state.and_then(|state| state.get(key));
-        let version = object.map(|one| (one.meta.uid.clone(), one.revision));
-        versions.push((restore, version));
+        versions.push((restore, object.cloned()));
     }
 }
 

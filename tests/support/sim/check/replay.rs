@@ -7,6 +7,7 @@ use crate::sim::server::empty;
 use hindsight_core::{Commit, Revision, State, apply};
 use hindsight_log::{Entry, Error, Reader};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The log as it was read at the end of a schedule, shared by all checks that need it.
 #[derive(Debug)]
@@ -45,8 +46,22 @@ impl Read {
     }
 }
 
+/// Checks that a thinned log has every commit to objects of the kinds that are kept whole.
+fn kept_whole(history: &History, read: &Read) -> Checked {
+    let kinds = &history.kept_kinds;
+    let mut kept = history
+        .kept()
+        .filter(|one| kinds.contains(&one.key.resource));
+    let is_changed = |one: &&Arc<Commit>| read.commits.get(&one.revision) != Some(&***one);
+    let missing = kept.find(is_changed).map(|one| one.revision);
+    ensure("kept kinds are kept whole", missing.is_none(), || {
+        format!("{missing:?} is missing, or not as it was written")
+    })
+}
+
 /// Checks one prefix of the log, and the whole of it.
 pub fn check(history: &History, read: &Read, dice: &mut Dice) -> Checked {
+    kept_whole(history, read)?;
     let published = history.published();
     let published: Vec<_> = published.filter(|one| *one >= read.floor).collect();
     let prefix = dice.pick(&published);

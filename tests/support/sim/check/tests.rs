@@ -12,7 +12,7 @@ use crate::sim::watchers::{Event, Kind, Received};
 use crate::sim::{Options, Simulation};
 use crate::tree::rust_sources;
 use hindsight_core::object::ObjectKey;
-use hindsight_core::{Cause, Commit, Intent, Rejection, Revision, Rule, Time};
+use hindsight_core::{Cause, Commit, GroupResource, Intent, Rejection, Revision, Rule, Time};
 use hindsight_projector::OwnershipGraph;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -136,7 +136,22 @@ const ROWS: &[Row] = &[
         Some(())
     }),
     ("reads are of one revision", linear, |it| {
-        it.clients.reads.first_mut()?.found = Some(("nobody".into(), Revision(1)));
+        let found = it.running.as_ref()?.server.state.objects().next().cloned();
+        it.clients.reads.first_mut()?.found = found;
+        Some(())
+    }),
+    ("reads show what was written", linear, |it| {
+        let mut found = it
+            .clients
+            .reads
+            .iter_mut()
+            .find_map(|one| one.found.as_mut());
+        Arc::make_mut(found.as_mut()?).body = "{}".into();
+        Some(())
+    }),
+    ("watch: contents", watches, |it| {
+        let (_, _, shown) = it.watchers[0].shown.first_mut()?;
+        Arc::make_mut(shown).body = "{}".into();
         Some(())
     }),
     ("reads see what was acknowledged", linear, |it| {
@@ -267,6 +282,13 @@ const ROWS: &[Row] = &[
         let requests = commits.filter(|one| one.cause == Cause::Request && one.revision.0 > 2);
         requests.for_each(|one| Arc::make_mut(one).cause = Cause::Commit(Revision(1)));
         Some(())
+    }),
+    ("kept kinds are kept whole", replays, |it| {
+        // As if a log that was thinned without them had been thinned with them.
+        let is_thinned = it.history.thinned_to > Revision::ZERO;
+        let is_new = it.history.kept_kinds.is_empty();
+        it.history.kept_kinds = vec![GroupResource::new("", "configmaps")];
+        (is_thinned && is_new).then_some(())
     }),
     ("replay equals live", replays, |it| {
         let states = it.history.states.iter_mut();

@@ -31,6 +31,7 @@ pub fn check(history: &History, watcher: &Watcher, trace: &mut Trace) -> Checked
         bookmarkable(&stretch, &due)?;
         reliable(&stretch, &events, &due)?;
     }
+    contents(history, watcher)?;
     lists(history, watcher)
 }
 
@@ -205,6 +206,23 @@ fn bookmarkable(stretch: &Stretch<'_>, due: &BTreeMap<Revision, Event>) -> Check
             }
             Received::List(..) | Received::Resumed(_) => {}
         }
+    }
+    Ok(())
+}
+
+/// Checks that lists and events show the versions that were written, and a deletion the version before it.
+fn contents(history: &History, watcher: &Watcher) -> Checked {
+    for (kind, at, shown) in &watcher.shown {
+        let written = match kind {
+            Kind::Added | Kind::Modified => history.commit(*at).and_then(|one| one.object()),
+            Kind::Deleted => {
+                let before = history.state(at.previous());
+                before.and_then(|before| before.get(&shown.key))
+            }
+        };
+        ensure("watch: contents", written == Some(shown), || {
+            format!("{kind:?} at {at} shows {shown:?}, and {written:?} was written")
+        })?;
     }
     Ok(())
 }
