@@ -6,29 +6,42 @@ use crate::command::Propagation;
 use crate::event::OwnerClass;
 use crate::kind::{GroupVersionKind, Scope};
 use crate::object::{Object, ObjectKey, OwnerReference};
+use std::sync::Arc;
 
 /// Looks the owner up at the coordinates in the reference, in the dependent's namespace.
 ///
 /// An owner whose kind is not served, or is never stored, is `Unresolvable`: unknown is not absent.
 pub fn classify(state: &State, dependent: &Object, reference: &OwnerReference) -> OwnerClass {
+    find_owner(state, dependent, reference).0
+}
+
+/// As [`classify`], with the owner if the reference names it correctly.
+pub(crate) fn find_owner<'a>(
+    state: &'a State,
+    dependent: &Object,
+    reference: &OwnerReference,
+) -> (OwnerClass, Option<&'a Arc<Object>>) {
     let Some(key) = owner_key(state, &dependent.key.namespace, reference) else {
-        return OwnerClass::Unresolvable;
+        return (OwnerClass::Unresolvable, None);
     };
     match state.get(&key) {
         Some(owner) if owner.meta.uid == reference.uid => {
-            if owner.is_waiting() {
+            let class = if owner.is_waiting() {
                 OwnerClass::Waiting
             } else {
                 OwnerClass::Solid
-            }
+            };
+            (class, Some(owner))
         }
-        Some(_) | None => OwnerClass::Dangling,
+        Some(_) | None => (OwnerClass::Dangling, None),
     }
 }
 
 /// The key that a reference points to, from an object in this namespace; `None` if its kind cannot be
 /// resolved or gives no key.
 pub fn owner_key(state: &State, namespace: &str, reference: &OwnerReference) -> Option<ObjectKey> {
+    #[cfg(test)]
+    crate::state::PASSED.set(crate::state::PASSED.get() + 1);
     let gvk = GroupVersionKind::parse(&reference.api_version, &reference.kind)?;
     let kind = state
         .kinds
@@ -92,15 +105,27 @@ impl Verdict {
 /// Whether the collector has yet to act on this object, or on its dependents if it orphans them.
 /// An immortal namespace is never deleted, so nothing waits for that.
 pub fn is_undecided(state: &State, object: &Object) -> bool {
+    let owners = object.owners().iter();
+    is_undecided_by(
+        state,
+        object,
+        owners.map(|owner| classify(state, object, owner)),
+    )
+}
+
+/// The same for a caller who may know the classes of its references already. If it is in deletion they do not matter.
+pub(crate) fn is_undecided_by(
+    state: &State,
+    object: &Object,
+    classes: impl IntoIterator<Item = OwnerClass>,
+) -> bool {
     if object.is_deleting() {
         return object.is_orphaning() && state.dependents(&object.meta.uid).all > 0;
     }
     if state.is_orphaned(object) {
         return true;
     }
-    let owners = object.owners().iter();
-    let verdict = Verdict::of(owners.map(|owner| classify(state, object, owner)));
-    match verdict {
+    match Verdict::of(classes) {
         Verdict::Undecidable | Verdict::Stays => false,
         Verdict::LosesOwners => true,
         Verdict::Goes(_) => !object.key.is_immortal(),

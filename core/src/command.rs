@@ -345,7 +345,9 @@ pub struct Basis {
     /// misspells their names; the `Service` of `Endpoints`; and the containers of its dependents, if its policy
     /// depends on whether it has any.
     pub above: Vec<ObjectKey>,
-    /// About how many objects a walk up passes from there, [`ABOVE_MAX`](crate::state::ABOVE_MAX) at most.
+    /// About how much a walk up passes from there: objects, [`ABOVE_MAX`](crate::state::ABOVE_MAX) at most, and the
+    /// references that each of them has beside one,
+    /// [`REFERENCES_ABOVE_MAX`](crate::state::REFERENCES_ABOVE_MAX) at most.
     pub passed: usize,
     /// The object of the step, if the step is about its owners.
     pub seen: Option<Seen>,

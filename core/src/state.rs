@@ -7,8 +7,8 @@ mod overtaken;
 mod parts_hasher;
 
 pub use image::Image;
-pub use overtaken::ABOVE_MAX;
 pub(crate) use overtaken::Obstacle;
+pub use overtaken::{ABOVE_MAX, REFERENCES_ABOVE_MAX};
 #[cfg(test)]
 pub(crate) use overtaken::{ABOVE_MAX_FOR_DEFINITIONS, PASSED};
 

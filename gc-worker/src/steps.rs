@@ -12,8 +12,9 @@ use serde_json::Value;
 /// decided and durable.
 pub const BATCH_STEPS_MAX: usize = 384;
 
-/// What an object above a step weighs in a part, in bytes: after some requests the writer looks at it again before the
-/// step. So it looks at 16,000 and those of one more step at most between two writes of others.
+/// What an object above a step weighs in a part, in bytes, as does each reference that it has beside one: after some
+/// requests the writer looks at them again before the step. So it looks at 16,000 of either, and those of one more step,
+/// at most between two writes of others.
 const PASSED_BYTES: usize = 256;
 
 /// What a collector does next, and why.
@@ -126,7 +127,7 @@ mod tests {
     use super::*;
     use crate::collector::Collector;
     use crate::testing::{add, empty, put};
-    use hindsight_core::state::ABOVE_MAX;
+    use hindsight_core::state::{ABOVE_MAX, REFERENCES_ABOVE_MAX};
     use serde_json::json;
 
     #[test]
@@ -190,9 +191,29 @@ mod tests {
         }
     }
 
-    /// A walk up passes no object twice, and ends at so many.
+    /// The writer looks at each reference of an object above a step, whether it leads anywhere or not.
     #[test]
-    fn a_step_weighs_no_more_than_the_walk_up_from_it() {
+    fn steps_below_many_references_are_submitted_in_parts() {
+        const PART: usize = 16_000;
+        for (references, expected) in [(1, 1), (PART / 4, 3), (PART, 10)] {
+            let mut state = empty();
+            let absent: Vec<String> = (1..references).map(|at| format!("absent{at}")).collect();
+            let absent = absent.iter().map(String::as_str);
+            let owners: Vec<&str> = absent.chain(["?unknown"]).collect();
+            add(&mut state, "x", &owners);
+            for name in 'a'..='j' {
+                add(&mut state, &name.to_string(), &["x", "gone"]);
+            }
+            let batch = Collector::new(&state).next_batch(&state, Time(0), BATCH_STEPS_MAX);
+            assert_eq!(batch.len(), 10);
+            let parts = in_parts(batch, &state, PART * PASSED_BYTES);
+            assert_eq!(parts.len(), expected, "below {references}");
+        }
+    }
+
+    /// A walk up ends at so many objects, whatever their shape.
+    #[test]
+    fn a_step_weighs_no_more_than_the_longest_walk_up() {
         let mut state = empty();
         let [mut left, mut right] = ["stays", "stays"].map(String::from);
         add(&mut state, "stays", &[]);
@@ -210,6 +231,6 @@ mod tests {
             panic!("{batch:?}");
         };
         let passed = basis_of(&step.intent).map(|basis| basis.passed);
-        assert_eq!(passed, Some(ABOVE_MAX));
+        assert_eq!(passed, Some(ABOVE_MAX + REFERENCES_ABOVE_MAX));
     }
 }

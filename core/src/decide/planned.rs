@@ -6,7 +6,7 @@ use crate::classify::{Going, Verdict, classify};
 use crate::command::Basis;
 use crate::event::{Cause, OwnerFinding};
 use crate::object::{Object, ObjectKey};
-use crate::state::{ABOVE_MAX, Obstacle};
+use crate::state::{ABOVE_MAX, Obstacle, REFERENCES_ABOVE_MAX};
 use crate::{OwnerReference, Rejection, State};
 
 impl Context<'_> {
@@ -87,7 +87,8 @@ pub(super) fn refuse_undecided_above(
         None => return Ok(()),
         Some(Obstacle::Undecided(first)) => format!("{first} is decided first"),
         Some(Obstacle::TooMuchAbove) => format!(
-            "{ABOVE_MAX} objects or more are above it, which a request since may have changed"
+            "{ABOVE_MAX} objects or more are above it, or more than {REFERENCES_ABOVE_MAX} references, \
+             which a request since may have changed"
         ),
     };
     Err(Rejection::stale(key, why))

@@ -25,9 +25,9 @@
 
 use super::{State, owner_of_edge};
 use crate::Revision;
-use crate::classify::{Influence, influence_on, is_undecided, owner_key};
+use crate::classify::{Influence, find_owner, influence_on, is_undecided_by};
 use crate::command::Basis;
-use crate::event::{Cause, Commit, Event};
+use crate::event::{Cause, Commit, Event, OwnerClass};
 use crate::kind::{GroupResource, Kind};
 use crate::object::{Object, ObjectKey, OwnerReference, Uid};
 use imbl::OrdMap;
@@ -37,13 +37,21 @@ use std::sync::Arc;
 /// How many objects above one are looked at.
 pub const ABOVE_MAX: usize = 1_000;
 
+/// How many owner references of these are looked at, and those of one more object: as many as the largest object has. So
+/// one object alone is never too much, which would keep all below it waiting for a moment without requests.
+pub const REFERENCES_ABOVE_MAX: usize = 1 << 16;
+
 /// How many objects above one are looked at for definitions that are being deleted. While there is one, every commit
 /// that changes references looks.
 pub(crate) const ABOVE_MAX_FOR_DEFINITIONS: usize = 64;
 
+/// How many owner references of these, at most.
+const REFERENCES_MAX_FOR_DEFINITIONS: usize = 1_000;
+
 #[cfg(test)]
 thread_local! {
-    /// How many objects this thread has passed on the way up from planned steps.
+    /// How many owner references this thread has looked up, and how many objects it has passed on the way up from
+    /// planned steps.
     pub(crate) static PASSED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
@@ -52,7 +60,8 @@ thread_local! {
 pub(crate) enum Obstacle<'a> {
     /// This object must be decided first.
     Undecided(&'a ObjectKey),
-    /// [`ABOVE_MAX`] objects or more are above it: whether one of them must be decided first is not known.
+    /// [`ABOVE_MAX`] objects or more are above it, or more than [`REFERENCES_ABOVE_MAX`] references: whether one of them
+    /// must be decided first is not known.
     TooMuchAbove,
 }
 
@@ -124,22 +133,30 @@ impl State {
         let beside = self.containers(key).chain(self.service_of(key));
         let mut open: Vec<&Arc<Object>> = beside.chain(named).collect();
         let mut seen = BTreeSet::from([key]);
+        let mut references = 0;
         while let Some(at) = open.pop() {
             #[cfg(test)]
             PASSED.set(PASSED.get() + 1);
             if !seen.insert(&at.key) {
                 continue;
             }
-            let decides = is_emptied(at) || is_undecided(self, at);
+            if references > REFERENCES_ABOVE_MAX {
+                return Some(Obstacle::TooMuchAbove);
+            }
+            let influence = influence_on(at);
+            let owners = self.owners_in(at, influence);
+            references += owners.len();
+            let classes = owners.iter().map(|(class, _)| *class);
+            let decides = is_emptied(at) || is_undecided_by(self, at, classes);
             if decides {
                 return Some(Obstacle::Undecided(&at.key));
             }
             if seen.len() > ABOVE_MAX {
                 return Some(Obstacle::TooMuchAbove);
             }
-            let influence = influence_on(at);
             if influence == Influence::All {
-                open.extend(self.owners_of(at).chain(self.service_of(&at.key)));
+                let named = owners.iter().filter_map(|(_, owner)| *owner);
+                open.extend(named.chain(self.service_of(&at.key)));
             }
             if influence != Influence::Nothing {
                 open.extend(self.containers(&at.key));
@@ -148,13 +165,20 @@ impl State {
         None
     }
 
-    /// Owners that references name correctly.
-    fn owners_of<'a>(&'a self, object: &'a Object) -> impl Iterator<Item = &'a Arc<Object>> {
-        object.owners().iter().filter_map(|reference| {
-            let key = owner_key(self, &object.key.namespace, reference)?;
-            let owner = self.get(&key)?;
-            (owner.meta.uid == reference.uid).then_some(owner)
-        })
+    /// What the references of an object point at, as far as they have influence on it. Each is looked up once: an object
+    /// may have tens of thousands.
+    fn owners_in(
+        &self,
+        object: &Object,
+        influence: Influence,
+    ) -> Vec<(OwnerClass, Option<&Arc<Object>>)> {
+        if influence != Influence::All {
+            return Vec::new();
+        }
+        let owners = object.owners().iter();
+        owners
+            .map(|owner| find_owner(self, object, owner))
+            .collect()
     }
 
     /// Whether there are `Endpoints` that go with this `Service`.
@@ -250,28 +274,36 @@ impl State {
     }
 
     /// The resources defined by definitions above this object. All whose definitions are being deleted, if too many
-    /// objects are above it, or if a reference leads to no object: it may misspell an owner that only the collector
-    /// finds, by its uid. In its own steps the collector has taken such owners into account.
+    /// objects or references are above it, or if a reference leads to no object: it may misspell an owner that only the
+    /// collector finds, by its uid. In its own steps the collector has taken such owners into account.
     fn definitions_above(&self, object: &Arc<Object>, was_planned: bool) -> Vec<GroupResource> {
         let followed = &self.overtaken.definitions;
         if followed.is_empty() {
             return Vec::new();
         }
+        let all = || followed.keys().cloned().collect();
         let mut seen = BTreeSet::from([&object.key]);
+        let mut references = 0;
         let mut open = vec![object];
         let mut found = Vec::new();
         while let Some(at) = open.pop() {
-            let owners: Vec<&Arc<Object>> = self.owners_of(at).collect();
-            let names_all = owners.len() == at.owners().len();
-            if seen.len() > ABOVE_MAX_FOR_DEFINITIONS || !names_all && !was_planned {
-                return followed.keys().cloned().collect();
+            references += at.owners().len();
+            if seen.len() > ABOVE_MAX_FOR_DEFINITIONS || references > REFERENCES_MAX_FOR_DEFINITIONS
+            {
+                return all();
             }
             if at.key.is_definition() {
                 found.push(at.key.defined_resource());
             }
+            for reference in at.owners() {
+                let (_, owner) = find_owner(self, at, reference);
+                if owner.is_none() && !was_planned {
+                    return all();
+                }
+                open.extend(owner.filter(|one| seen.insert(&one.key)));
+            }
             let beside = self.containers(&at.key).chain(self.service_of(&at.key));
-            let above = owners.into_iter().chain(beside);
-            open.extend(above.filter(|one| seen.insert(&one.key)));
+            open.extend(beside.filter(|one| seen.insert(&one.key)));
         }
         found
     }

@@ -5,9 +5,10 @@ use super::View;
 use hindsight_core::classify::{Influence, influence_on, is_undecided};
 use hindsight_core::command::{Basis, Seen};
 use hindsight_core::event::OwnerClass;
-use hindsight_core::state::ABOVE_MAX;
+use hindsight_core::state::{ABOVE_MAX, REFERENCES_ABOVE_MAX};
 use hindsight_core::{Object, ObjectKey, OwnerReference, Uid};
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter::Sum;
 use std::sync::Arc;
 
 /// The undecided objects in a strongly connected component (a cycle, or one object in none) and above it.
@@ -19,8 +20,43 @@ pub(super) struct Above {
     beyond: Vec<Uid>,
     /// The first two undecided objects of all. Two, because one may be the one that asks.
     all: Vec<Uid>,
-    /// How many objects a walk up from here passes, at most. What is reached on several ways counts for each.
-    passed: usize,
+    /// How much a walk up from here passes, at most.
+    passed: Passed,
+}
+
+/// How much a walk up passes, as far as it may go. What is reached on several ways counts for each.
+#[derive(Debug, Clone, Copy, Default)]
+struct Passed {
+    objects: usize,
+    /// Those that the objects have beside one each.
+    references: usize,
+}
+
+impl Passed {
+    /// This object. References that have no influence on it are not looked at.
+    fn by(object: &Object) -> Self {
+        let references = match influence_on(object) {
+            Influence::All => object.owners().len(),
+            Influence::Containers | Influence::Nothing => 0,
+        };
+        Self {
+            objects: 1,
+            references: references.saturating_sub(1),
+        }
+    }
+
+    const fn total(self) -> usize {
+        self.objects + self.references
+    }
+}
+
+impl Sum for Passed {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, one| Self {
+            objects: (sum.objects + one.objects).min(ABOVE_MAX),
+            references: (sum.references + one.references).min(REFERENCES_ABOVE_MAX),
+        })
+    }
 }
 
 /// What is above some containers.
@@ -153,8 +189,9 @@ impl View<'_> {
             let beyond = self.first_two(beyond.collect());
             let nearest_first = own.iter().rev().chain(&beyond).cloned();
             let all = self.first_two(nearest_first.collect());
-            let passed = reached.iter().map(|above| above.passed);
-            let passed = add_up([members.len()].into_iter().chain(passed));
+            let members = members.iter().filter_map(|one| self.graph.object(one));
+            let beyond_these = reached.iter().map(|above| above.passed);
+            let passed = members.map(|one| Passed::by(one)).chain(beyond_these).sum();
             Above {
                 own,
                 beyond,
@@ -233,11 +270,12 @@ impl View<'_> {
             containers.extend(self.containers(&object.key));
         }
         let from = above.iter().chain(&containers);
-        let passed = add_up(from.filter_map(|uid| self.above(uid, |above| above.passed)));
+        let passed = from.filter_map(|uid| self.above(uid, |above| above.passed));
+        let passed: Passed = passed.sum();
         let above = above.into_iter().filter_map(|uid| self.graph.object(uid));
         Basis {
             revision: self.state.revision,
-            passed,
+            passed: passed.total(),
             above: above.map(|object| object.key.clone()).collect(),
             seen: None,
         }
@@ -276,10 +314,4 @@ impl View<'_> {
             is_undecided(self.state, object)
         })
     }
-}
-
-/// As many objects as a walk up passes together with others, if it does not end before.
-fn add_up(passed: impl Iterator<Item = usize>) -> usize {
-    let all = passed.fold(0, usize::saturating_add);
-    all.min(ABOVE_MAX)
 }

@@ -3,7 +3,7 @@
 use super::{absent, is_stale, make, prune, reference, release_as_of, target};
 use crate::command::{Basis, Collect, Delete, Intent, Patch, Propagation, Seen, Target, Unblock};
 use crate::object::{Object, ObjectKey, ServerFinalizer};
-use crate::state::ABOVE_MAX_FOR_DEFINITIONS;
+use crate::state::{ABOVE_MAX_FOR_DEFINITIONS, PASSED, REFERENCES_ABOVE_MAX};
 use crate::testing::World;
 use crate::{Decision, Rejection, Rule};
 use serde_json::{Value, json};
@@ -215,6 +215,79 @@ fn who_comes_far_below_others_may_be_below_a_definition() {
             released.expect("nothing came below it");
         }
     }
+}
+
+/// An object with so many references to nothing, which stays because of one to an unknown kind.
+fn referring(world: &mut World, name: &str, references: usize) -> Arc<Object> {
+    let absent = |at| json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": format!("{name}{at}")});
+    let unknown = json!({"apiVersion": "never.io/v1", "kind": "Never", "name": "a", "uid": "a"});
+    let owners: Vec<Value> = (1..references).map(absent).chain([unknown]).collect();
+    owned(world, name, owners.into())
+}
+
+fn passed<T>(run: impl FnOnce() -> T) -> (T, usize) {
+    let before = PASSED.get();
+    let done = run();
+    (done, PASSED.get() - before)
+}
+
+#[test]
+fn each_reference_above_a_step_is_looked_at_once() {
+    const MANY: usize = 500;
+    let mut world = World::new();
+    let owner = referring(&mut world, "x", MANY);
+    owned(&mut world, "a", json!([reference(&owner), absent()]));
+    let elsewhere = make(&mut world, json!({"name": "elsewhere"}));
+    owned(&mut world, "b", json!([reference(&elsewhere)]));
+    let plan = planned(&world, "a", &[&owner]);
+    delete(&mut world, "elsewhere", Propagation::Background);
+    let (pruned, passed) = passed(|| prune(&mut world, plan));
+    pruned.expect("nothing above it was decided");
+    assert!((MANY..MANY + 50).contains(&passed), "{passed}");
+}
+
+/// However many references one object has. More than the largest object can have are too many.
+#[test]
+fn an_object_with_too_many_references_above_it_waits_too() {
+    const EACH: usize = REFERENCES_ABOVE_MAX / 4 + 1;
+    for (count, is_refused) in [(1, false), (5, true)] {
+        let mut world = World::new();
+        let names = (0..count).map(|at| format!("x{at}"));
+        let above: Vec<_> = names
+            .map(|name| referring(&mut world, &name, EACH))
+            .collect();
+        let owners = above.iter().map(|owner| reference(owner));
+        let owners: Vec<Value> = owners.chain([absent()]).collect();
+        owned(&mut world, "a", owners.into());
+        let elsewhere = make(&mut world, json!({"name": "elsewhere"}));
+        owned(&mut world, "b", json!([reference(&elsewhere)]));
+        let above: Vec<&Object> = above.iter().map(|owner| &**owner).collect();
+        let plan = planned(&world, "a", &above);
+        delete(&mut world, "elsewhere", Propagation::Background);
+        let (pruned, passed) = passed(|| prune(&mut world, plan));
+        assert!(passed < REFERENCES_ABOVE_MAX + 50, "{passed}");
+        if is_refused {
+            let told = pruned.expect_err("it is out of date").to_string();
+            assert!(told.contains("more than 65536 references"), "{told}");
+        } else {
+            pruned.expect("nothing above it was decided");
+        }
+    }
+}
+
+/// While a definition is being deleted, every request that changes references looks at what is above.
+#[test]
+fn who_comes_below_many_references_looks_at_few_of_them() {
+    let mut world = World::new();
+    world.define_things(&[]);
+    let owner = referring(&mut world, "x", 3_000);
+    let marked = world.delete("customresourcedefinitions", "things.x.io", None);
+    let decision = marked.expect("marked");
+    let decided_at = world.state.revision;
+    let (_, passed) = passed(|| owned(&mut world, "a", json!([reference(&owner)])));
+    assert!(passed < 50, "{passed}");
+    let (definition, finalizer) = (decision.outcome.object(), ServerFinalizer::Definition);
+    is_stale(release_as_of(&mut world, definition, finalizer, decided_at));
 }
 
 fn change(world: &mut World, name: &str, metadata: Value) {
