@@ -25,6 +25,9 @@ use std::time::Duration;
 
 /// The longest sleep when only the clock can make something due, and the pause after the disk was full.
 const IDLE: Duration = Duration::from_secs(1);
+/// How long namespaces wait between reports of what remains in them: no longer than the longest sleep, after which they
+/// come.
+const REPORT_PAUSE_SECONDS: i64 = 1;
 /// After a panic the collectors count as sound once they come to rest, or after this many turns if they never
 /// do.
 const HEALTHY_TURNS: u64 = 1024;
@@ -393,9 +396,10 @@ impl Driver {
         written
     }
 
-    /// Reads back the commits that made removals necessary. If the log cannot be read, removals will not name
-    /// that commit. Ends early when it is stopped, since no removals follow then.
+    /// Prepares a new collector: reads back the commits that made removals necessary. If the log cannot be read,
+    /// removals will not name that commit. Ends early when it is stopped, since no removals follow then.
     fn recall(&mut self) {
+        self.collector.set_report_pause(REPORT_PAUSE_SECONDS);
         let stopped = &self.stopped;
         let back = self.surroundings.reader.scan_back(self.state.revision);
         let back = back.take_while(|_| !is_stopped(stopped));

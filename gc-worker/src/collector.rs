@@ -5,6 +5,7 @@ mod batch;
 mod containers;
 mod deferred;
 mod origin;
+mod reports;
 #[cfg(test)]
 mod tests;
 mod turns;
@@ -23,6 +24,7 @@ use hindsight_core::object::Object;
 use hindsight_core::{Change, Commit, ObjectKey, Rejection, State, Time, Uid, served_kind};
 use hindsight_projector::OwnershipGraph;
 use origin::{Entry, Origin};
+use reports::Reports;
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -52,6 +54,7 @@ pub struct Collector {
     finished_jobs: FinishedJobs,
     event_deadlines: EventDeadlines,
     warnings: Warnings,
+    reports: Reports,
     /// The origins of the steps of the last batch, except those that have been answered.
     in_flight: VecDeque<Origin>,
     turns: Turns,
@@ -91,6 +94,7 @@ impl Collector {
             finished_jobs: FinishedJobs::default(),
             event_deadlines: EventDeadlines::default(),
             warnings: Warnings::default(),
+            reports: Reports::default(),
             in_flight: VecDeque::new(),
             turns: Turns::at(state.revision),
             counters: Counters::default(),
@@ -147,6 +151,12 @@ impl Collector {
         written: impl FnMut(&Object) -> Time,
     ) {
         self.event_deadlines = EventDeadlines::of(state, ttl, written);
+    }
+
+    /// Has namespaces wait so long after a report of what remains in them before they report again. A batch may then be
+    /// empty though a report is due later. Otherwise nothing waits.
+    pub const fn set_report_pause(&mut self, seconds: i64) {
+        self.reports.set_pause(seconds);
     }
 
     /// When this event was last written, if that is known.

@@ -21,10 +21,11 @@ use std::sync::Arc;
 
 const BACKGROUND: Option<Propagation> = Some(Propagation::Background);
 
-/// The steps that a container in deletion calls for.
+/// The steps that a container in deletion calls for; none if all that can be done for a namespace is to report in its
+/// conditions what remains.
 pub(crate) fn steps(state: &State, container: &Object, now: Time, limit: usize) -> Vec<Step> {
     if container.key.is_namespace() {
-        of_namespace(state, container, now, limit)
+        removals(state, container, &cause_of_mark(container), limit)
     } else {
         of_definition(state, container, now, limit)
     }
@@ -47,19 +48,10 @@ pub(crate) fn emptying(graph: &OwnershipGraph, state: &State) -> BTreeSet<Uid> {
     busy.map(|(uid, _)| uid.clone()).collect()
 }
 
-/// Pods first, as long as there are any; then everything else; then the namespace itself. If nothing more
-/// can be done, the steps report in the conditions what remains.
-fn of_namespace(state: &State, namespace: &Object, now: Time, limit: usize) -> Vec<Step> {
-    let cause = cause_of_mark(namespace);
-    let steps = removals(state, namespace, &cause, limit);
-    if !steps.is_empty() {
-        return steps;
-    }
-    let status = namespace_status::status_to_write(state, namespace, now);
-    status
-        .map(|status| report(Identity::NamespaceController, namespace, status))
-        .into_iter()
-        .collect()
+/// The report of what remains in a namespace for which nothing more can be done, unless its conditions say so already.
+pub(crate) fn report_of(state: &State, namespace: &Object, now: Time) -> Option<Step> {
+    let status = namespace_status::status_to_write(state, namespace, now)?;
+    Some(report(Identity::NamespaceController, namespace, status))
 }
 
 /// Reports in its conditions that the instances are being deleted, and deletes them.
@@ -87,6 +79,7 @@ fn report(by: Identity, container: &Object, mut status: Value) -> Step {
     )
 }
 
+/// Pods first, as long as there are any; then everything else; then the namespace itself.
 fn removals(state: &State, namespace: &Object, cause: &Cause, limit: usize) -> Vec<Step> {
     let name = &namespace.key.name;
     if state.population(name) == 0 && waits_for_contents(namespace) {

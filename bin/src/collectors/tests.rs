@@ -395,3 +395,37 @@ fn whoever_begins_anew_remembers_when_events_were_written_that_have_not_changed(
     assert_eq!(due(&mut driver, second.plus_seconds(7_200)), ["a"]);
     assert_eq!(due(&mut driver, second.plus_seconds(7_300)), ["a", "b"]);
 }
+
+#[test]
+fn namespaces_wait_for_a_second_between_reports_however_the_collectors_began() {
+    let plane = plane();
+    let create = |resource: &str, namespace: &str, metadata: serde_json::Value| {
+        let create = Create {
+            key: ObjectKey::new(GroupResource::new("", resource), namespace, ""),
+            version: "v1".into(),
+            object: json!({"metadata": metadata}),
+            validation: FieldValidation::Ignore,
+        };
+        carry_out(&plane, Time(0), Intent::Create(create));
+    };
+    create("namespaces", "", json!({"name": "n"}));
+    let held = json!({"name": "held", "finalizers": ["x/y"]});
+    create("configmaps", "n", held);
+    for (resource, namespace, name) in [("namespaces", "", "n"), ("configmaps", "n", "held")] {
+        let key = ObjectKey::new(GroupResource::new("", resource), namespace, name);
+        let delete = Delete::new(Target::any(key), "v1".into(), Rule::Requested);
+        carry_out(&plane, Time(0), Intent::Delete(delete));
+    }
+    let state = plane.state();
+    let window = Window::new(state.revision, 1, usize::MAX);
+    let (_, feed) = published::channel(State::clone(&state), window, Time(0));
+    let mut driver = alone(&plane, feed);
+    for begin in [Driver::begin, Driver::start_over] {
+        begin(&mut driver);
+        let reports = [0, 1, 1_000_000].map(|after| {
+            let steps = driver.collector.next_batch(&driver.state, Time(after), 9);
+            steps.len()
+        });
+        assert_eq!(reports, [1, 0, 1]);
+    }
+}

@@ -17,6 +17,9 @@ impl Collector {
         now: Time,
         batch: &mut Batch,
     ) -> BTreeSet<Uid> {
+        for key in self.reports.due(now) {
+            self.containers.push(key);
+        }
         self.containers.go_on_after(self.turns.container());
         let mut emptying = BTreeSet::new();
         for _ in 0..self.containers.len() {
@@ -27,7 +30,12 @@ impl Collector {
             let Some(object) = deleting_container(state, &key) else {
                 continue;
             };
-            let steps = content::steps(state, object, now, room);
+            let mut steps = content::steps(state, object, now, room);
+            if steps.is_empty() && key.is_namespace() && !self.reports.hold_back(&key, now) {
+                let report = content::report_of(state, object, now);
+                self.reports.note(report.as_ref(), now);
+                steps.extend(report);
+            }
             if steps.len() >= room {
                 self.containers.push(key.clone());
             }

@@ -1,6 +1,7 @@
 //! What follows from the answers to a batch.
 
 mod cost;
+mod reports;
 mod turns;
 
 use super::Collector;

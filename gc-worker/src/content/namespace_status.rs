@@ -58,6 +58,12 @@ const NAMESPACE_CONDITIONS: [NamespaceCondition; 5] = [
 const CONTENT_REMAINING: &str = "NamespaceContentRemaining";
 const FINALIZERS_REMAINING: &str = "NamespaceFinalizersRemaining";
 
+/// The most kinds, and the most finalizers, that a condition names.
+const NAMED_MAX: usize = 100;
+/// The most bytes of what it says of each sort. While contents go one by one, the conditions are written again and again,
+/// and the namespace has to hold them.
+const NAMED_BYTES_MAX: usize = 16 << 10;
+
 /// The conditions that the namespace should have, if they differ from its current ones.
 pub(super) fn status_to_write(state: &State, namespace: &Object, now: Time) -> Option<Value> {
     let document = namespace.document();
@@ -135,10 +141,21 @@ fn remaining(state: &State, namespace: &str) -> BTreeMap<&'static str, String> {
     ])
 }
 
+/// Names as many as there is room for, and counts the others.
 fn message(head: &str, items: &[String]) -> String {
     if items.is_empty() {
-        String::new()
-    } else {
-        format!("{head}{}", items.join(", "))
+        return String::new();
     }
+    let mut bytes = 0;
+    let has_room = |item: &&String| {
+        bytes += item.len();
+        bytes <= NAMED_BYTES_MAX
+    };
+    let named = items.iter().take(NAMED_MAX).take_while(has_room);
+    let named: Vec<&str> = named.map(String::as_str).collect();
+    let more = match items.len() - named.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{head}{}{more}", named.join(", "))
 }

@@ -1,6 +1,6 @@
 //! What a report is about.
 
-use super::steps;
+use super::report_of;
 use crate::testing::{empty, put};
 use crate::trial::{anonymous_command, carry_out};
 use hindsight_core::{Rejection, State, Time};
@@ -24,10 +24,7 @@ fn namespace_that_is_held(uid: &str) -> State {
 fn a_report_is_for_the_container_it_was_made_for_and_for_no_namesake() {
     let state = namespace_that_is_held("one");
     let namespace = state.namespace("n").expect("the namespace");
-    let reports = steps(&state, namespace, Time(0), 10);
-    let [report] = &reports[..] else {
-        panic!("{reports:#?}");
-    };
+    let report = report_of(&state, namespace, Time(0)).expect("something to say");
     let carry_out_on = |uid: &str| {
         let command = anonymous_command(report.clone(), Time(0));
         carry_out(&mut namespace_that_is_held(uid), command)

@@ -155,3 +155,34 @@ fn what_nobody_serves_any_more_remains_too() {
     );
     assert!(said.contains("x/y in 1 resource instances"), "{said}");
 }
+
+/// Every write of the status would hold them all again, and at some number no status could be written at all.
+#[test]
+fn few_of_many_kinds_and_finalizers_are_named_and_the_others_counted() {
+    for (count, length, named) in [(100, 10, 100), (1_000, 10, 100), (60, 1_000, 15)] {
+        let mut state = empty();
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n"}});
+        let namespace = put(&mut state, ("", "namespaces"), namespace);
+        for at in 0..count {
+            let name = format!("{}{at:04}", "x".repeat(length));
+            let lost = json!({"apiVersion": "x.io/v1", "kind": "Thing", "metadata": {"name": name,
+                "namespace": "n", "finalizers": [format!("x/{name}")]}});
+            put(&mut state, ("x.io", &name), lost);
+        }
+        let status = status_to_write(&state, &namespace, Time(0)).expect("something to say");
+        let bytes = status.to_string().len();
+        assert!(bytes < 34 << 10, "{count} of {length}: {bytes}");
+        for condition in ["NamespaceContentRemaining", "NamespaceFinalizersRemaining"] {
+            let conditions = status["status"]["conditions"].as_array().expect("a list");
+            let message = find(conditions, condition)["message"].as_str();
+            let message = message.expect("a text");
+            assert!(message.contains("0000"), "{message}");
+            assert_eq!(
+                message.matches(" in 1 ").count() + message.matches(" has 1 ").count(),
+                named
+            );
+            let more = format!(" and {} more", count - named);
+            assert_eq!(message.ends_with(&more), count > named, "{message}");
+        }
+    }
+}
