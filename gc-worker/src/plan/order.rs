@@ -35,13 +35,11 @@ struct Passed {
 impl Passed {
     /// This object. References that have no influence on it are not looked at.
     fn by(object: &Object) -> Self {
-        let references = match influence_on(object) {
-            Influence::All => object.owners().len(),
-            Influence::Containers | Influence::Nothing => 0,
-        };
+        let has_influence = influence_on(object) == Influence::All;
+        let owners = object.owners().iter().filter(|_| has_influence);
         Self {
             objects: 1,
-            references: references.saturating_sub(1),
+            references: owners.skip(1).count(),
         }
     }
 
