@@ -8,6 +8,7 @@ use crate::body::{ApiBody, Syntax};
 use crate::documents::{self, Documents};
 use crate::etag::{is_known, tagged};
 use crate::status::Failure;
+use crate::subresources::{self, Told};
 use crate::{fragments, health, openapi, respond};
 use bytes::Bytes;
 use hindsight_core::State;
@@ -251,16 +252,20 @@ fn resources(state: &State, group: &str, version: &str) -> Value {
             "shortNames": names(&kind.short_names),
             "categories": names(&kind.categories),
         })));
-        for subresource in &served.subresources {
-            let spoken = kind.document_gvk(version, Some(*subresource));
+        for Told {
+            name,
+            gvk: spoken,
+            verbs,
+        } in subresources::of(kind, served)
+        {
             list.push(json!({
-                "name": format!("{}/{}", kind.resource.resource, subresource.name()),
+                "name": format!("{}/{name}", kind.resource.resource),
                 "singularName": "",
                 "namespaced": kind.is_namespaced(),
                 "group": &*spoken.group,
                 "version": &*spoken.version,
                 "kind": &*spoken.kind,
-                "verbs": subresource.verbs(),
+                "verbs": verbs,
             }));
         }
     }
@@ -294,15 +299,11 @@ fn aggregate(state: &State, groups: &[String]) -> Value {
 fn aggregated_resources(state: &State, group: &str, version: &str) -> Vec<Value> {
     let one = |kind: &KindRef| {
         let served = kind.served(version)?;
-        let subresources: Vec<Value> = served
-            .subresources
-            .iter()
-            .map(|subresource| {
-                json!({"subresource": subresource.name(),
-                    "responseKind": fragments::gvk(&kind.document_gvk(version, Some(*subresource))),
-                    "verbs": subresource.verbs()})
-            })
-            .collect();
+        let subresources = subresources::of(kind, served).map(|told| {
+            json!({"subresource": told.name, "responseKind": fragments::gvk(&told.gvk),
+                "verbs": told.verbs})
+        });
+        let subresources: Vec<Value> = subresources.collect();
         Some(without_empty_lists(json!({
             "resource": &*kind.resource.resource,
             "responseKind": fragments::gvk(&kind.document_gvk(version, None)),

@@ -35,6 +35,7 @@ mod restricted;
 mod reviews;
 mod schemas;
 mod status;
+mod subresources;
 mod table;
 #[cfg(test)]
 mod testing;

@@ -72,6 +72,35 @@ fn lists_of_names_that_a_kind_does_not_have_are_left_out() {
     assert_eq!(templates, none);
 }
 
+/// Clients ask discovery whether they can read it before they do.
+#[test]
+fn the_log_of_a_pod_is_listed_as_what_can_be_read() {
+    let asked = Served::new();
+    let read = |path: &str, accept: &str| -> Value {
+        let answer = asked.get(path, &[("accept", accept)]);
+        serde_json::from_slice(answer.body()).expect("JSON")
+    };
+    let found = |list: &Value, member: &str, name: &str| {
+        let mut list = list.as_array().expect("a list").iter();
+        let found = list.find(|one| one[member] == name);
+        found.expect("it is listed").clone()
+    };
+    let plain = read("/api/v1", "application/json");
+    let plain = found(&plain["resources"], "name", "pods/log");
+    assert_eq!(
+        (&plain["kind"], &plain["namespaced"]),
+        (&json!("Pod"), &json!(true))
+    );
+    let aggregated = read("/api", AGGREGATED);
+    let resources = &aggregated["items"][0]["versions"][0]["resources"];
+    let pods = found(resources, "resource", "pods");
+    let aggregated = found(&pods["subresources"], "subresource", "log");
+    assert_eq!(aggregated["responseKind"]["kind"], "Pod");
+    for told in [plain, aggregated] {
+        assert_eq!(told["verbs"], json!(["get"]));
+    }
+}
+
 #[test]
 fn what_there_is_to_read_is_listed_and_can_be_read() {
     let asked = Served::new();

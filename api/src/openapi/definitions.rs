@@ -3,9 +3,10 @@
 use super::parts::Parts;
 use crate::fragments;
 use crate::schemas;
-use hindsight_core::kind::{Kind, KindRef, Version};
+use crate::subresources;
+use hindsight_core::kind::{GroupVersionKind, Kind, KindRef, Version};
 use hindsight_core::{ObjectKey, State};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
@@ -44,19 +45,65 @@ pub(super) fn define(state: &State, kind: &KindRef, only: Option<&str>, parts: &
         if !fields.is_empty() {
             set(&mut schema, "x-kubernetes-selectable-fields", fields.into());
         }
-        add_list(&served, parts);
+        if !kind.strategy.review {
+            add_list(&served, parts);
+            add_what_all_speak(parts);
+        }
+        add_what_subresources_speak(&served, parts);
         parts.add_paths(&served);
         parts.define(served.name, schema);
     }
 }
 
-/// Adds what the definitions of all lists refer to.
-pub(super) fn add_list_meta(parts: &mut Parts) {
-    let meta = json!({"type": "object", "description": "What a list says of itself.", "properties": {
-        "continue": {"type": "string"}, "resourceVersion": {"type": "string"},
-        "remainingItemCount": {"type": "integer", "format": "int64"}}});
-    let name = format!("{META}.ListMeta");
-    parts.take(Map::from_iter([(name, meta)]));
+/// Adds what is exchanged about objects of any kind, and what the definitions of all lists refer to.
+fn add_what_all_speak(parts: &mut Parts) {
+    for kind in ["DeleteOptions", "Status"] {
+        let gvk = GroupVersionKind {
+            group: "".into(),
+            version: "v1".into(),
+            kind: kind.into(),
+        };
+        add_spoken(name_of_meta(kind), &gvk, parts);
+    }
+}
+
+/// Adds the kinds of documents that subresources exchange in place of the object.
+fn add_what_subresources_speak(served: &Served<'_>, parts: &mut Parts) {
+    let version = served.kind.served(served.version);
+    let told = version.into_iter();
+    for told in told.flat_map(|version| subresources::of(served.kind, version)) {
+        if fragments::gvk(&told.gvk) != served.gvk() {
+            add_spoken(name_of(&told.gvk), &told.gvk, parts);
+        }
+    }
+}
+
+/// Adds a built-in type by its name, unless it is there. It may be that of a kind, which then puts its own in its place.
+fn add_spoken(name: String, gvk: &GroupVersionKind, parts: &mut Parts) {
+    if parts.has(&name) {
+        return;
+    }
+    let found = schemas::annotated(&gvk.group, &gvk.version, &gvk.kind);
+    if let Some((_, mut document)) = found {
+        take_definitions(&mut document, parts);
+        let gvk = json!([fragments::gvk(gvk)]);
+        set(&mut document, "x-kubernetes-group-version-kind", gvk);
+        parts.define(name, document);
+    }
+}
+
+/// The name of the definition of a built-in kind.
+pub(super) fn name_of(kind: &GroupVersionKind) -> String {
+    let group = match &*kind.group {
+        "" => "core",
+        group => group,
+    };
+    format!("io.k8s.api.{group}.{}.{}", kind.version, kind.kind)
+}
+
+/// The name of the definition of a type that belongs to no group.
+pub(super) fn name_of_meta(kind: &str) -> String {
+    format!("{META}.{kind}")
 }
 
 fn set(schema: &mut Value, member: &str, value: Value) {
@@ -80,7 +127,7 @@ fn add_list(served: &Served<'_>, parts: &mut Parts) {
         "description": format!("{} is a list of {}.", kind.list_kind, kind.kind),
         "properties": {"apiVersion": {"type": "string"}, "kind": {"type": "string"},
             "items": {"type": "array", "items": reference(&served.name)},
-            "metadata": reference(&format!("{META}.ListMeta"))},
+            "metadata": reference(&name_of_meta("ListMeta"))},
         "x-kubernetes-group-version-kind": [gvk]});
     parts.define(list_name(&served.name), list);
 }
@@ -104,7 +151,7 @@ fn schema(kind: &Kind, version: &str, own: Option<Value>, parts: &mut Parts) -> 
         return (name, document);
     }
     // Any built-in kind brings the metadata and all that it consists of.
-    if !parts.has(&format!("{META}.ObjectMeta"))
+    if !parts.has(&name_of_meta("ObjectMeta"))
         && let Some((_, mut any)) = schemas::annotated("", "v1", "ConfigMap")
     {
         take_definitions(&mut any, parts);
@@ -206,7 +253,7 @@ fn describe_object(schema: &mut Value) {
             json!({"type": "string",
             "description": "Kind names what this object is."}),
         );
-        let metadata = json!({"allOf": [reference(&format!("{META}.ObjectMeta"))],
+        let metadata = json!({"allOf": [reference(&name_of_meta("ObjectMeta"))],
             "description": "Standard object's metadata."});
         properties.insert("metadata".into(), metadata);
     }

@@ -1,72 +1,84 @@
-//! The operations of a kind and their paths: the same for both versions of OpenAPI.
+//! The operations of a kind and their paths: the same for both versions of OpenAPI. Source: upstream's `APIInstaller`.
 
-use super::definitions::{Served, list_name};
+mod names;
+mod parameters;
+
+pub(super) use parameters::Parameter;
+
+use super::definitions::{Served, list_name, name_of, name_of_meta};
+use super::parts::Writing;
 use crate::fragments;
 use crate::patches::PatchMedia;
-use hindsight_core::kind::Subresource;
+use crate::subresources::{self, Told};
 use serde_json::{Map, Value, json};
 
-const WRITES: [&str; 3] = ["dryRun", "fieldManager", "fieldValidation"];
-const PATCHES: [&str; 4] = ["dryRun", "fieldManager", "fieldValidation", "force"];
-const DELETES: [&str; 3] = ["dryRun", "gracePeriodSeconds", "propagationPolicy"];
-const LISTS: [&str; 9] = [
-    "allowWatchBookmarks",
-    "continue",
-    "fieldSelector",
-    "labelSelector",
-    "limit",
-    "resourceVersion",
-    "resourceVersionMatch",
-    "timeoutSeconds",
-    "watch",
-];
 const BODIES: &[&str] = &["application/json", "application/yaml"];
 
 /// One method of one path.
 pub(super) struct Operation {
-    pub(super) path: String,
-    pub(super) method: &'static str,
+    path: String,
+    method: &'static str,
     pub(super) action: &'static str,
     pub(super) id: String,
     pub(super) gvk: Value,
-    /// Names of query parameters.
-    pub(super) query: &'static [&'static str],
-    /// Names of parameters in the path.
-    pub(super) place: Vec<&'static str>,
+    /// Names of query parameters, beside those of the path.
+    query: Vec<&'static str>,
     /// The media types of the body; empty where there is no body.
     pub(super) consumes: Vec<&'static str>,
-    /// The name of the body's definition; a patch has none.
-    pub(super) body: Option<String>,
-    /// The name of the answer's definition.
-    pub(super) answer: Option<String>,
+    /// The body may be left out.
+    pub(super) is_optional: bool,
+    pub(super) body: Content,
+    pub(super) produces: [&'static str; 1],
+    pub(super) answer: Content,
+    /// The codes of an answer that is no error, with their names.
+    pub(super) codes: &'static [(&'static str, &'static str)],
 }
 
-impl Operation {
-    /// The type of a query parameter.
-    pub(super) fn type_of(parameter: &str) -> &'static str {
-        match parameter {
-            "allowWatchBookmarks" | "force" | "watch" => "boolean",
-            "limit" | "timeoutSeconds" | "gracePeriodSeconds" => "integer",
-            _ => "string",
+/// What a body consists of.
+#[derive(Clone)]
+pub(super) enum Content {
+    /// Something with members.
+    Object,
+    Text,
+    /// What the definition of this name describes.
+    Defined(String),
+}
+
+impl Content {
+    /// As a schema of a document that has its definitions there.
+    pub(super) fn schema(&self, definitions: &str) -> Value {
+        match self {
+            Self::Object => json!({"type": "object"}),
+            Self::Text => json!({"type": "string"}),
+            Self::Defined(name) => json!({"$ref": format!("{definitions}{name}")}),
         }
     }
 }
 
+impl Operation {
+    pub(super) fn parameters(&self) -> impl Iterator<Item = Parameter> {
+        self.query.iter().copied().map(Parameter::query)
+    }
+}
+
 /// The paths of a kind in a version, with their operations as a version of OpenAPI writes them.
-pub(super) fn paths(served: &Served<'_>, render: fn(&Operation) -> Value) -> Map<String, Value> {
+pub(super) fn paths(served: &Served<'_>, writing: Writing) -> Map<String, Value> {
     let mut paths = Map::new();
     for operation in of_kind(served) {
-        let item = paths
-            .entry(operation.path.clone())
-            .or_insert_with(|| json!({}));
+        let item = paths.entry(operation.path.clone()).or_insert_with(|| {
+            let all = Parameter::of_path(&operation.path);
+            let all: Vec<Value> = all.map(writing.parameter).collect();
+            json!({"parameters": all})
+        });
         if let Some(methods) = item.as_object_mut() {
-            methods.insert(operation.method.into(), render(&operation));
+            methods.insert(operation.method.into(), (writing.operation)(&operation));
         }
     }
     paths
 }
 
-/// All operations of a kind in a version.
+/// All operations of a kind in a version. The deprecated paths of watches are not described: they would make each document
+/// longer by an eighth, for what lists do as well.
 fn of_kind(served: &Served<'_>) -> Vec<Operation> {
     let (kind, version) = (served.kind, served.version);
     let base = match &*kind.resource.group {
@@ -105,34 +117,55 @@ fn of_kind(served: &Served<'_>) -> Vec<Operation> {
     for method in ["get", "put", "patch", "delete"] {
         all.push(operation(served, &item, (method, method)));
     }
-    let version_of = kind.served(version);
-    for subresource in version_of.map_or(&[][..], |version| version.subresources.as_slice()) {
-        if matches!(subresource, Subresource::Status | Subresource::Scale) {
-            all.extend(of_subresource(served, &item, *subresource));
-        }
+    for told in kind
+        .served(version)
+        .into_iter()
+        .flat_map(|version| subresources::of(kind, version))
+    {
+        all.extend(of_subresource(served, &item, told));
     }
     all
 }
 
-fn of_subresource(served: &Served<'_>, item: &str, subresource: Subresource) -> Vec<Operation> {
-    let path = format!("{item}/{}", subresource.name());
-    let methods = [("get", "get"), ("put", "update"), ("patch", "patch")];
+fn of_subresource(served: &Served<'_>, item: &str, told: Told) -> Vec<Operation> {
+    let path = format!("{item}/{}", told.name);
+    let methods = [
+        ("create", "post"),
+        ("get", "get"),
+        ("update", "put"),
+        ("patch", "patch"),
+    ];
     let methods = methods
         .into_iter()
-        .filter(|(_, verb)| subresource.verbs().contains(verb));
-    let gvk = fragments::gvk(&served.kind.document_gvk(served.version, Some(subresource)));
-    let is_own = gvk == served.gvk();
-    methods
-        .map(|(method, _)| {
-            let whole = operation(served, &path, (method, method));
-            Operation {
-                gvk: gvk.clone(),
-                body: whole.body.filter(|_| is_own),
-                answer: whole.answer.filter(|_| is_own),
-                ..whole
-            }
-        })
-        .collect()
+        .filter(|(verb, _)| told.verbs.contains(verb));
+    let gvk = fragments::gvk(&told.gvk);
+    let all = methods.map(|(_, method)| {
+        let whole = operation(served, &path, (method, method));
+        if gvk == served.gvk() {
+            return whole;
+        }
+        let own = Content::Defined(name_of(&told.gvk));
+        let has_type = matches!(whole.body, Content::Defined(_));
+        Operation {
+            gvk: gvk.clone(),
+            body: if has_type { own.clone() } else { whole.body },
+            answer: own,
+            ..whole
+        }
+    });
+    if told.name == subresources::LOG {
+        return all.map(of_log).collect();
+    }
+    all.collect()
+}
+
+fn of_log(whole: Operation) -> Operation {
+    Operation {
+        query: parameters::LOGS.to_vec(),
+        produces: ["text/plain"],
+        answer: Content::Text,
+        ..whole
+    }
 }
 
 fn operation(
@@ -140,71 +173,40 @@ fn operation(
     path: &str,
     (method, action): (&'static str, &'static str),
 ) -> Operation {
-    let object = Some(served.name.clone());
-    let (query, consumes): (&[&str], _) = match action {
-        "list" => (&LISTS, Vec::new()),
-        "post" | "put" => (&WRITES, BODIES.to_vec()),
-        "patch" => (&PATCHES, PatchMedia::names(PatchMedia::of(served.kind))),
-        "delete" | "deletecollection" => (&DELETES, Vec::new()),
-        _ => (&[], Vec::new()),
+    let object = || Content::Defined(served.name.clone());
+    let is_deletion = method == "delete";
+    let consumes = match action {
+        "post" | "put" | "delete" | "deletecollection" => BODIES.to_vec(),
+        "patch" => PatchMedia::names(PatchMedia::of(served.kind)),
+        _ => Vec::new(),
     };
-    let place = ["namespace", "name"];
-    let place = place
-        .into_iter()
-        .filter(|name| path.contains(&format!("{{{name}}}")));
     Operation {
         path: path.to_owned(),
         method,
         action,
-        id: id(served, path, action),
+        id: names::id(served, path, action),
         gvk: served.gvk(),
-        query,
-        place: place.collect(),
+        query: parameters::of(action),
         consumes,
-        body: object.clone().filter(|_| matches!(action, "post" | "put")),
+        is_optional: is_deletion,
+        body: match action {
+            "post" | "put" => object(),
+            _ if is_deletion => Content::Defined(name_of_meta("DeleteOptions")),
+            _ => Content::Object,
+        },
+        produces: ["application/json"],
         answer: match action {
-            "list" => object.map(|name| list_name(&name)),
-            "delete" | "deletecollection" => None,
-            _ => object,
+            "list" => Content::Defined(list_name(&served.name)),
+            "delete" if served.kind.strategy.returns_object => object(),
+            _ if is_deletion => Content::Defined(name_of_meta("Status")),
+            _ => object(),
+        },
+        codes: match action {
+            "post" => &[("200", "OK"), ("201", "Created"), ("202", "Accepted")],
+            // An apply creates, too.
+            "put" | "patch" => &[("200", "OK"), ("201", "Created")],
+            "delete" => &[("200", "OK"), ("202", "Accepted")],
+            _ => &[("200", "OK")],
         },
     }
-}
-
-/// The operation's ID, as in `readAppsV1NamespacedDeploymentScale` and `listAppsV1DeploymentForAllNamespaces`.
-fn id(served: &Served<'_>, path: &str, action: &str) -> String {
-    let verb = match action {
-        "get" => "read",
-        "post" => "create",
-        "put" => "replace",
-        "deletecollection" => "deleteCollection",
-        other => other,
-    };
-    let group = served
-        .kind
-        .resource
-        .group
-        .split('.')
-        .next()
-        .unwrap_or_default();
-    let group = if group.is_empty() { "core" } else { group };
-    let in_one = path.contains("{namespace}");
-    let (scope, everywhere) = match served.kind.is_namespaced() {
-        true if in_one => ("Namespaced", ""),
-        true => ("", "ForAllNamespaces"),
-        false => ("", ""),
-    };
-    let below = path.split("{name}/").nth(1).unwrap_or_default();
-    let kind = &served.kind.kind;
-    format!(
-        "{verb}{}{}{scope}{kind}{}{everywhere}",
-        capital(group),
-        capital(served.version),
-        capital(below)
-    )
-}
-
-fn capital(word: &str) -> String {
-    let mut letters = word.chars();
-    let first = letters.next().map(|one| one.to_ascii_uppercase());
-    first.into_iter().chain(letters).collect()
 }

@@ -2,7 +2,7 @@
 //! fifty times as much while it is a tree, and there may be any number of them.
 
 use super::definitions::Served;
-use super::operations::{Operation, paths};
+use super::operations::{Operation, Parameter, paths};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -15,6 +15,7 @@ pub(super) const VERSION: &str = "v1.36.0";
 pub(super) struct Writing {
     pub(super) definition: fn(Value) -> Vec<u8>,
     pub(super) operation: fn(&Operation) -> Value,
+    pub(super) parameter: fn(Parameter) -> Value,
     pub(super) path: fn(Value) -> Vec<u8>,
 }
 
@@ -55,12 +56,10 @@ impl Parts {
 
     /// Adds the paths of a kind in a version, with their operations.
     pub(super) fn add_paths(&mut self, served: &Served<'_>) {
-        let Writing {
-            operation, path, ..
-        } = self.writing;
-        let written = paths(served, operation).into_iter();
+        let writing = self.writing;
+        let written = paths(served, writing).into_iter();
         self.paths
-            .extend(written.map(|(name, item)| (name, path(item))));
+            .extend(written.map(|(name, item)| (name, (writing.path)(item))));
     }
 
     /// The document in JSON: the definitions and the paths between these texts. Each part is let go once it was copied.

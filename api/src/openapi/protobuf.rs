@@ -144,6 +144,7 @@ fn path_item(item: &Value) -> Message {
             message.message(field, operation(one));
         }
     }
+    add_parameters(&mut message, 9, item.get("parameters"));
     message
 }
 
@@ -152,12 +153,7 @@ fn operation(value: &Value) -> Message {
     message.text(5, value.get("operationId"));
     message.texts(6, value.get("produces"));
     message.texts(7, value.get("consumes"));
-    let parameters = value.get("parameters").and_then(Value::as_array);
-    for one in parameters.into_iter().flatten() {
-        let mut item = Message::default();
-        item.message(1, parameter(one));
-        message.message(8, item);
-    }
+    add_parameters(&mut message, 8, value.get("parameters"));
     let mut responses = Message::default();
     let nothing = Value::Null;
     for (code, response) in entries(value.get("responses").unwrap_or(&nothing)) {
@@ -175,6 +171,15 @@ fn operation(value: &Value) -> Message {
     message.message(9, responses);
     message.extensions(13, value);
     message
+}
+
+fn add_parameters(message: &mut Message, field: u64, parameters: Option<&Value>) {
+    let parameters = parameters.and_then(Value::as_array);
+    for one in parameters.into_iter().flatten() {
+        let mut item = Message::default();
+        item.message(1, parameter(one));
+        message.message(field, item);
+    }
 }
 
 fn parameter(value: &Value) -> Message {

@@ -1,7 +1,7 @@
 //! OpenAPI v2 of everything, for clients that know only this version.
 
-use super::definitions::{add_list_meta, define};
-use super::operations::Operation;
+use super::definitions::define;
+use super::operations::{Operation, Parameter};
 use super::parts::{Parts, Writing, info, json};
 use super::protobuf;
 use hindsight_core::State;
@@ -10,14 +10,17 @@ use serde_json::{Map, Value, json};
 const JSON: Writing = Writing {
     definition: |definition| json(&simple(definition)),
     operation: render,
+    parameter,
     path: |path| json(&path),
 };
 const PROTOBUF: Writing = Writing {
     definition: |definition| protobuf::definition(&simple(definition)),
     operation: render,
+    parameter,
     path: |path| protobuf::path(&path),
 };
 
+const DEFINITIONS: &str = "#/definitions/";
 /// Members of schemas that version 2 does not have.
 const UNKNOWN: [&str; 4] = ["anyOf", "oneOf", "not", "$schema"];
 
@@ -39,37 +42,39 @@ fn parts(state: &State, writing: Writing) -> Parts {
     for kind in state.kinds.iter() {
         define(state, kind, None, &mut parts);
     }
-    add_list_meta(&mut parts);
     parts
 }
 
 fn render(operation: &Operation) -> Value {
-    let place = operation
-        .place
-        .iter()
-        .map(|name| json!({"name": name, "in": "path", "required": true, "type": "string"}));
-    let query = operation
-        .query
-        .iter()
-        .map(|name| json!({"name": name, "in": "query", "type": Operation::type_of(name)}));
     let body = (!operation.consumes.is_empty()).then(|| {
-        json!({"name": "body", "in": "body", "required": true,
-            "schema": schema(operation.body.as_deref())})
+        let mut body = json!({"name": "body", "in": "body", "required": true,
+            "schema": operation.body.schema(DEFINITIONS)});
+        if let Some(members) = body.as_object_mut().filter(|_| operation.is_optional) {
+            members.remove("required");
+        }
+        body
     });
-    let parameters: Vec<Value> = place.chain(query).chain(body).collect();
+    let parameters: Vec<Value> = operation.parameters().map(parameter).chain(body).collect();
+    let schema = operation.answer.schema(DEFINITIONS);
+    let codes = operation.codes.iter();
+    let answers = codes.map(|(code, name)| {
+        let answer = json!({"description": name, "schema": schema});
+        ((*code).to_owned(), answer)
+    });
     json!({"operationId": operation.id, "parameters": parameters,
-        "consumes": operation.consumes, "produces": ["application/json"],
+        "consumes": operation.consumes, "produces": operation.produces,
         "x-kubernetes-action": operation.action,
         "x-kubernetes-group-version-kind": operation.gvk,
-        "responses": {"200": {"description": "OK",
-            "schema": schema(operation.answer.as_deref())}}})
+        "responses": answers.collect::<Map<_, _>>()})
 }
 
-fn schema(definition: Option<&str>) -> Value {
-    definition.map_or_else(
-        || json!({"type": "object"}),
-        |name| json!({"$ref": format!("#/definitions/{name}")}),
-    )
+fn parameter(parameter: Parameter) -> Value {
+    let mut written =
+        json!({"name": parameter.name, "in": parameter.place, "type": parameter.type_name});
+    if let Some(members) = written.as_object_mut().filter(|_| parameter.is_required()) {
+        members.insert("required".into(), true.into());
+    }
+    written
 }
 
 /// Reduces schemas to what version 2 can express: a reference with a description becomes the reference alone,

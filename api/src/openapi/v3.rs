@@ -1,15 +1,17 @@
 //! OpenAPI v3 of one group and version.
 
-use super::definitions::{add_list_meta, define};
-use super::operations::Operation;
+use super::definitions::define;
+use super::operations::{Content, Operation, Parameter};
 use super::parts::{Parts, Writing, info, json};
 use crate::discovery::kinds;
 use hindsight_core::State;
 use serde_json::{Map, Value, json};
 
+const COMPONENTS: &str = "#/components/schemas/";
 const WRITING: Writing = Writing {
     definition: |definition| json(&to_components(definition)),
     operation: render,
+    parameter,
     path: |path| json(&path),
 };
 
@@ -18,7 +20,6 @@ pub(super) fn document(state: &State, group: &str, version: &str) -> Vec<u8> {
     for kind in kinds(state, group) {
         define(state, kind, Some(version), &mut parts);
     }
-    add_list_meta(&mut parts);
     parts.into_json([
         "{\"components\":{\"schemas\":",
         &format!("}},{},\"openapi\":\"3.0.0\",\"paths\":", info()),
@@ -27,35 +28,41 @@ pub(super) fn document(state: &State, group: &str, version: &str) -> Vec<u8> {
 }
 
 fn render(operation: &Operation) -> Value {
-    let place = operation.place.iter().map(
-        |name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}),
-    );
-    let query = operation.query.iter().map(|name| {
-        let type_name = Operation::type_of(name);
-        json!({"name": name, "in": "query", "schema": {"type": type_name}})
+    let parameters: Vec<Value> = operation.parameters().map(parameter).collect();
+    let content_of_answer = content(&operation.produces, &operation.answer);
+    let codes = operation.codes.iter();
+    let answers = codes.map(|(code, name)| {
+        let answer = json!({"description": name, "content": content_of_answer});
+        ((*code).to_owned(), answer)
     });
-    let parameters: Vec<Value> = place.chain(query).collect();
     let mut document = json!({"operationId": operation.id, "parameters": parameters,
         "x-kubernetes-action": operation.action,
         "x-kubernetes-group-version-kind": operation.gvk,
-        "responses": {"200": {"description": "OK",
-            "content": content(&["application/json"], operation.answer.as_deref())}}});
+        "responses": answers.collect::<Map<_, _>>()});
     if let Some(members) = document
         .as_object_mut()
         .filter(|_| !operation.consumes.is_empty())
     {
-        let content = content(&operation.consumes, operation.body.as_deref());
-        let body = json!({"required": true, "content": content});
+        let mut body = json!({"content": content(&operation.consumes, &operation.body)});
+        if let Some(body) = body.as_object_mut().filter(|_| !operation.is_optional) {
+            body.insert("required".into(), true.into());
+        }
         members.insert("requestBody".into(), body);
     }
     document
 }
 
-fn content(media: &[&str], definition: Option<&str>) -> Value {
-    let schema = definition.map_or_else(
-        || json!({"type": "object"}),
-        |name| json!({"$ref": format!("#/components/schemas/{name}")}),
-    );
+fn parameter(parameter: Parameter) -> Value {
+    let mut written = json!({"name": parameter.name, "in": parameter.place,
+        "schema": {"type": parameter.type_name}});
+    if let Some(members) = written.as_object_mut().filter(|_| parameter.is_required()) {
+        members.insert("required".into(), true.into());
+    }
+    written
+}
+
+fn content(media: &[&str], content: &Content) -> Value {
+    let schema = content.schema(COMPONENTS);
     let one = |media: &&str| ((*media).to_owned(), json!({"schema": schema}));
     media.iter().map(one).collect::<Map<_, _>>().into()
 }
@@ -67,7 +74,7 @@ fn to_components(mut definition: Value) -> Value {
         match value {
             Value::Object(members) => {
                 if let Some(Value::String(target)) = members.get_mut("$ref") {
-                    *target = target.replace("#/definitions/", "#/components/schemas/");
+                    *target = target.replace("#/definitions/", COMPONENTS);
                 }
                 open.extend(members.values_mut());
             }

@@ -3,6 +3,7 @@
 use super::generate;
 use k8s_openapi::api;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions;
+use k8s_openapi::apimachinery::pkg::apis::meta;
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration;
 use serde_json::Value;
 
@@ -15,13 +16,26 @@ type Row = (
 );
 
 pub(super) const KINDS: &[Row] = &[
-    // Not stored and not a kind of its own: it is posted to a pod.
+    // Not stored and no kinds of their own: they are exchanged about objects.
     (
         "policy",
         "v1",
         "Eviction",
         generate::<api::policy::v1::Eviction>,
     ),
+    (
+        "autoscaling",
+        "v1",
+        "Scale",
+        generate::<api::autoscaling::v1::Scale>,
+    ),
+    (
+        "",
+        "v1",
+        "DeleteOptions",
+        generate::<meta::v1::DeleteOptions>,
+    ),
+    ("", "v1", "Status", generate::<meta::v1::Status>),
     ("", "v1", "Binding", generate::<api::core::v1::Binding>),
     ("", "v1", "ConfigMap", generate::<api::core::v1::ConfigMap>),
     ("", "v1", "Endpoints", generate::<api::core::v1::Endpoints>),

@@ -6,11 +6,11 @@ use crate::body::ApiBody;
 use crate::params::Params;
 use crate::path::{Route, Subpath};
 use crate::status::Failure;
+use crate::subresources::LOG;
 use hindsight_core::{GroupResource, ObjectKey, Rejection, State};
 use http::{Method, Response, StatusCode};
 use serde_json::Value;
 
-const LOG: &str = "log";
 /// Subresources that a kubelet answers over a connection to the pod.
 const CONNECTIONS: [&str; 4] = ["exec", "attach", "portforward", "proxy"];
 /// Those that are about one container.
