@@ -8,7 +8,9 @@ mod manager;
 mod names;
 mod owners;
 
-pub(crate) use builtin::{MISMATCH, REVIEW_VERSIONS, object, selects, warnings, webhook_client};
+pub(crate) use builtin::{
+    JOB_LABELS, REVIEW_VERSIONS, object, of_new_job, warnings, webhook_client,
+};
 
 pub use manager::{field_manager, manager_of_agent};
 pub use names::is_subdomain;

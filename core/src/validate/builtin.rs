@@ -19,6 +19,7 @@ mod doubts;
 mod endpoints;
 mod event;
 mod gated;
+mod job_pods;
 mod limits;
 mod metric;
 mod mounts;
@@ -50,7 +51,7 @@ mod webhook;
 mod workload;
 
 pub(crate) use doubts::warnings;
-pub(crate) use selector::{MISMATCH, selects};
+pub(crate) use job_pods::{JOB_LABELS, of_new_job};
 pub(crate) use webhook::{REVIEW_VERSIONS, webhook_client};
 
 use super::field::Field;

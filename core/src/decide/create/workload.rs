@@ -3,13 +3,10 @@
 use crate::document::{metadata_mut, object_or_insert};
 use crate::quantity::Quantity;
 use crate::rejection::{CauseList, FieldCause};
-use crate::validate;
+use crate::validate::{self, JOB_LABELS};
 use serde_json::{Map, Value, json};
 
-const JOB_NAMES: [&str; 2] = ["job-name", "batch.kubernetes.io/job-name"];
-const JOB_UIDS: [&str; 2] = ["controller-uid", JOB_UID];
 const JOB_UID: &str = "batch.kubernetes.io/controller-uid";
-const POD_LABELS: &str = "/spec/template/metadata/labels";
 /// Resources that decide the quality of service.
 const COMPUTED: [&str; 2] = ["cpu", "memory"];
 
@@ -93,20 +90,18 @@ fn is_guaranteed(resources: &Value, name: &str) -> bool {
 /// Source: upstream's `generateSelector` of the job strategy.
 pub(super) fn select_own_pods(job: &mut Value, shares_labels: bool) {
     let text = |at: &str| job.pointer(at).cloned().unwrap_or_default();
-    let (name, uid) = (text("/metadata/name"), text("/metadata/uid"));
+    let (of_job, uid) = (JOB_LABELS.map(|(_, at)| text(at)), text("/metadata/uid"));
     let Some(spec) = job.get_mut("spec").and_then(Value::as_object_mut) else {
         return;
     };
     if spec.get("manualSelector") == Some(&Value::Bool(true)) {
         return;
     }
-    let names = JOB_NAMES.map(|label| (label, &name));
-    let uids = JOB_UIDS.map(|label| (label, &uid));
     let Some(labels) = made(spec, &["template", "metadata", "labels"]) else {
         return;
     };
-    for (label, value) in names.into_iter().chain(uids) {
-        labels.entry(label).or_insert_with(|| value.clone());
+    for ((label, _), value) in JOB_LABELS.into_iter().zip(of_job) {
+        labels.entry(label).or_insert(value);
     }
     let labels = labels.clone();
     if let Some(selected) = made(spec, &["selector", "matchLabels"]) {
@@ -119,60 +114,22 @@ pub(super) fn select_own_pods(job: &mut Value, shares_labels: bool) {
     }
 }
 
-/// What is wrong with how a job will select its pods.
+/// What is wrong with how a new job will select its pods.
 ///
 /// Source: upstream's `ValidateJob`, which sees jobs as its strategy labelled them.
 pub(super) fn wrong_selection(job: &Value, shares_labels: bool) -> Vec<FieldCause> {
     let mut job = job.clone();
     select_own_pods(&mut job, shares_labels);
     let mut causes = CauseList::default();
-    if at(&job, "/spec/manualSelector") != &Value::Bool(true) {
-        if shares_labels {
-            let labels = at(&job, "/metadata/labels");
-            validate::labels(labels, "metadata.labels", &mut causes);
-        }
-        selects_others(&job, &mut causes);
+    let is_manual = job.pointer("/spec/manualSelector") == Some(&Value::Bool(true));
+    if let Some(labels) = job.pointer("/metadata/labels")
+        && shares_labels
+        && !is_manual
+    {
+        validate::labels(labels, "metadata.labels", &mut causes);
     }
-    let selector = at(&job, "/spec/selector");
-    if selector.is_null() {
-        causes.push_with(|| FieldCause::required("spec.selector", ""));
-    }
-    let labels = at(&job, POD_LABELS);
-    validate::labels(labels, "spec.template.labels", &mut causes);
-    if !validate::selects(selector, labels) {
-        let field = "spec.template.metadata.labels";
-        causes.push_with(|| FieldCause::invalid(field, labels, validate::MISMATCH));
-    }
+    validate::of_new_job(&job, &mut causes);
     causes.into_causes()
-}
-
-/// For a generated selector, reports labels and selectors that would select the pods of another job.
-///
-/// Source: upstream's `ValidateGeneratedSelector`.
-fn selects_others(job: &Value, causes: &mut CauseList) {
-    let labels = at(job, POD_LABELS);
-    let own = [(JOB_UIDS, "/metadata/uid"), (JOB_NAMES, "/metadata/name")];
-    let own = own.into_iter().flat_map(|(labels, place)| {
-        let value = at(job, place);
-        labels.map(|label| (label.to_owned(), value.clone()))
-    });
-    let own: Map<String, Value> = own.collect();
-    for (label, value) in &own {
-        if labels.get(label) != Some(value) {
-            let why = format!("must be '{}'", value.as_str().unwrap_or_default());
-            let field = format!("spec.template.metadata.labels[{label}]");
-            causes.push_with(|| FieldCause::invalid(field, labels, &why));
-        }
-    }
-    let selector = at(job, "/spec/selector");
-    if !validate::selects(selector, &own.into()) {
-        let why = "`selector` not auto-generated";
-        causes.push_with(|| FieldCause::invalid("spec.selector", selector, why));
-    }
-}
-
-fn at<'a>(job: &'a Value, place: &str) -> &'a Value {
-    job.pointer(place).unwrap_or(&Value::Null)
 }
 
 /// The object at a path; missing parts are created.

@@ -3,8 +3,8 @@
 use super::rule::Check;
 use super::{
     aggregation, ambiguous, amounts, autoscaler, batch, classes, cluster, conditions, config,
-    endpoints, event, limits, metric, network, pod, pod_update, quota, rbac, service, slices,
-    status, storage, volume, webhook, workload,
+    endpoints, event, job_pods, limits, metric, network, pod, pod_update, quota, rbac, service,
+    slices, status, storage, volume, webhook, workload,
 };
 
 const CHECKS: &[(&str, Check)] = &[
@@ -39,6 +39,8 @@ const CHECKS: &[(&str, Check)] = &[
     ("host_names", batch::host_names),
     ("ingress", network::ingress),
     ("ingress_class", classes::ingress_class),
+    ("job_generated", job_pods::generated_update),
+    ("job_selected", job_pods::selected_update),
     ("job_spec", batch::job_spec),
     ("job_update", batch::job_update),
     ("lease", classes::lease),

@@ -2,7 +2,7 @@
 //! `ValidatePodTemplateSpec` and `ValidatePodCreate` of upstream's `pkg/apis/core/validation`.
 
 use super::mounts::Held;
-use super::{Field, Subject, container, placement};
+use super::{Field, Subject, container, job_pods, placement};
 use crate::rejection::{CauseList, FieldCause};
 use crate::validate::{formats, labels, names, qualified_name};
 use std::collections::BTreeSet;
@@ -64,8 +64,8 @@ pub(super) fn spec(spec: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseLi
 
 /// Checks a template of pods: its labels, whose path has no `metadata` in upstream's reports, and its pods.
 pub(super) fn template(template: &Field<'_>, subject: &Subject<'_>, causes: &mut CauseList) {
-    // The labels of a job are checked with its selector.
-    if subject.resource != "jobs" {
+    // Those of a new job are checked once it has labelled its pods.
+    if subject.resource != "jobs" || job_pods::change(subject) {
         let path = format!("{}.labels", template.path);
         labels(template.at("metadata.labels").value, &path, causes);
     }

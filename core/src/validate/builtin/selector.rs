@@ -7,7 +7,7 @@ use crate::validate::{label_value, labels, qualified_name};
 use serde_json::Value;
 
 /// The error for a pod template whose labels the selector does not match.
-pub(crate) const MISMATCH: &str = "`selector` does not match template `labels`";
+pub(super) const MISMATCH: &str = "`selector` does not match template `labels`";
 
 /// Whether an operator compares with sets of values, or asks for presence; checks how many values it has.
 pub(super) fn is_of_sets(operator: &Field<'_>, values: &Field<'_>, causes: &mut CauseList) -> bool {
@@ -52,7 +52,7 @@ pub(super) fn is_everything(selector: &Field<'_>) -> bool {
 }
 
 /// Whether a selector matches these labels; an absent selector matches nothing.
-pub(crate) fn selects(selector: &Value, labels: &Value) -> bool {
+pub(super) fn selects(selector: &Value, labels: &Value) -> bool {
     if selector.is_null() {
         return false;
     }

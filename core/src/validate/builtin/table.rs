@@ -43,7 +43,9 @@ controllerrevisions  data  immutable
 pods  spec  check pod
 pods  spec  check pod_update
 podtemplates  template  check template
+jobs  .  check job_generated
 jobs  spec  check job_spec
+jobs  .  check job_selected
 jobs  .  check host_names
 jobs  spec  check job_update
 cronjobs  spec.schedule  required; check schedule

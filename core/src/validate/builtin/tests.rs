@@ -6,6 +6,7 @@ mod autoscalers;
 mod created;
 mod events;
 mod frozen;
+mod job_pods;
 mod jobs;
 mod limits;
 mod others;
@@ -290,14 +291,18 @@ fn what_is_wrong_with_a_new_object_is_said() {
 /// Resource, what the stored object has beyond the valid document, the change, causes.
 type Update<'a> = (&'a str, &'a str, &'a str, &'a [&'a str]);
 
+fn said_of_update(resource: &str, stored: &str, change: &str) -> Vec<String> {
+    let mut old = patched(&right(resource), stored);
+    defaults::apply(&kind(resource), &mut old);
+    let mut new = patched(&old, change);
+    defaults::apply(&kind(resource), &mut new);
+    said(resource, &new, Some(&old))
+}
+
 fn check_updates(updates: &[Update<'_>]) {
     let mut failed = String::new();
     for (resource, stored, change, expected) in updates {
-        let mut old = patched(&right(resource), stored);
-        defaults::apply(&kind(resource), &mut old);
-        let mut new = patched(&old, change);
-        defaults::apply(&kind(resource), &mut new);
-        let said = said(resource, &new, Some(&old));
+        let said = said_of_update(resource, stored, change);
         note(&mut failed, &said, expected, &[resource, stored, change]);
     }
     assert!(failed.is_empty(), "{failed}");

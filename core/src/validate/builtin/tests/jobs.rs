@@ -31,7 +31,8 @@ const OTHERS: &[&str] = &[
 /// What is said about a change of the template, without the value.
 fn said(stored: &str, suspend: bool, template: &str) -> Vec<String> {
     let change = format!(r#"{{"spec": {{"suspend": {suspend}, "template": {template}}}}}"#);
-    let old = patched(&right("jobs"), stored);
+    let selects = r#"{"spec": {"manualSelector": true, "selector": {}}}"#;
+    let old = patched(&patched(&right("jobs"), selects), stored);
     let mut new = patched(&old, &change);
     defaults::apply(&kind("jobs"), &mut new);
     let causes = super::said("jobs", &new, Some(&old));
