@@ -1,6 +1,6 @@
-//! What the kubelet of a pod's node would answer: logs, and connections to containers. No node runs pods here,
-//! so this says why there is nothing, as far as that can be said without a node. Source: upstream's
-//! `pkg/registry/core/pod/strategy.go`.
+//! What the kubelet of a pod's node would answer: logs, and connections to containers, to pods behind a service and
+//! to itself. No node runs pods here, so this says why there is nothing, as far as that can be said without a node.
+//! Source: upstream's `pkg/registry/core/pod/strategy.go`, and `ResourceLocation` of services and nodes.
 
 use crate::body::ApiBody;
 use crate::params::Params;
@@ -11,8 +11,9 @@ use hindsight_core::{GroupResource, ObjectKey, Rejection, State};
 use http::{Method, Response, StatusCode};
 use serde_json::Value;
 
+const PROXY: &str = "proxy";
 /// Subresources that a kubelet answers over a connection to the pod.
-const CONNECTIONS: [&str; 4] = ["exec", "attach", "portforward", "proxy"];
+const CONNECTIONS: [&str; 4] = ["exec", "attach", "portforward", PROXY];
 /// Those that are about one container.
 const OF_A_CONTAINER: [&str; 3] = [LOG, "exec", "attach"];
 const LISTS: [&str; 3] = ["containers", "initContainers", "ephemeralContainers"];
@@ -25,31 +26,73 @@ pub(crate) fn instead(
     route: &Route,
     params: &Params,
 ) -> Result<Option<Response<ApiBody>>, Failure> {
-    let Subpath::Unknown(subpath) = &route.subpath else {
+    let (Some(subpath), Some(named)) = (served(route), route.name.as_deref()) else {
         return Ok(None);
     };
-    let subpath = &**subpath;
-    let connects = CONNECTIONS.contains(&subpath);
-    let of_pod = (&*route.group, &*route.resource) == ("", "pods");
-    let needs_kubelet = of_pod && (connects || subpath == LOG);
-    let (Some(name), Some(namespace), true) = (
-        route.name.as_deref(),
-        route.namespace.as_deref(),
-        needs_kubelet,
-    ) else {
-        return Ok(None);
-    };
-    if connects && params.get("dryRun").is_some() {
+    if subpath != LOG && params.get("dryRun").is_some() {
         return Err(Failure::bad_request("dryRun is not supported"));
     }
     if subpath == LOG && method != Method::GET {
         return Err(Failure::method_not_allowed());
     }
-    let key = ObjectKey::new(GroupResource::new("", "pods"), namespace, name);
-    let pod = state.get(&key);
-    let pod = pod.ok_or_else(|| Rejection::not_found(&key))?.document();
+    let name = match subpath {
+        PROXY => proxied(&route.resource, named)?,
+        _ => named,
+    };
+    let namespace = route.namespace.as_deref().unwrap_or_default();
+    let key = ObjectKey::new(GroupResource::new("", &route.resource), namespace, name);
+    let object = state.get(&key).ok_or_else(|| Rejection::not_found(&key))?;
+    match &*route.resource {
+        "pods" => of_pod(&object.document(), name, subpath, params),
+        "services" => Err(unreachable(&format!("service {name} cannot be reached"))),
+        _ => Err(unreachable(&format!("node {name} cannot be reached"))),
+    }
+}
+
+/// The subresource of the path, if a kubelet answers it. What follows `proxy` is a path at the other end.
+fn served(route: &Route) -> Option<&str> {
+    let Subpath::Unknown(subpath) = &route.subpath else {
+        return None;
+    };
+    let subpath = match subpath.split_once('/') {
+        Some((PROXY, _)) => PROXY,
+        _ => subpath.as_str(),
+    };
+    let (is_served, is_namespaced) = match (&*route.group, &*route.resource) {
+        ("", "pods") => (subpath == LOG || CONNECTIONS.contains(&subpath), true),
+        ("", "services") => (subpath == PROXY, true),
+        ("", "nodes") => (subpath == PROXY, false),
+        _ => (false, false),
+    };
+    let is_here = route.namespace.is_some() == is_namespaced;
+    (is_served && is_here).then_some(subpath)
+}
+
+/// The name in what a proxy is asked for: `NAME`, `NAME:PORT` or `SCHEME:NAME:PORT`. Source: apimachinery's
+/// `SplitSchemeNamePort`.
+fn proxied<'a>(resource: &str, asked: &'a str) -> Result<&'a str, Failure> {
+    let parts: Vec<&str> = asked.split(':').collect();
+    let name = match parts[..] {
+        [name] | [name, _] | ["" | "http" | "https", name, _] => name,
+        _ => "",
+    };
+    if name.is_empty() {
+        let kind = resource.trim_end_matches('s');
+        let why = format!("invalid {kind} request {asked:?}");
+        return Err(Failure::bad_request(why));
+    }
+    Ok(name)
+}
+
+/// What can be said of a pod without its node.
+fn of_pod(
+    pod: &Value,
+    name: &str,
+    subpath: &str,
+    params: &Params,
+) -> Result<Option<Response<ApiBody>>, Failure> {
     if OF_A_CONTAINER.contains(&subpath) {
-        check_container(&pod, name, params.get("container").unwrap_or_default())?;
+        check_container(pod, name, params.get("container").unwrap_or_default())?;
     }
     let node = pod.pointer("/spec/nodeName").and_then(Value::as_str);
     match node.filter(|node| !node.is_empty()) {
@@ -57,14 +100,15 @@ pub(crate) fn instead(
         None => Err(Failure::bad_request(format!(
             "pod {name} does not have a host assigned"
         ))),
-        Some(node) => Err(Failure::new(
-            501,
-            "NotImplemented",
-            format!(
-                "pod {name} cannot be reached on node {node}: no kubelet runs pods for this control plane"
-            ),
-        )),
+        Some(node) => Err(unreachable(&format!(
+            "pod {name} cannot be reached on node {node}"
+        ))),
     }
+}
+
+fn unreachable(what: &str) -> Failure {
+    let why = format!("{what}: no kubelet runs pods for this control plane");
+    Failure::new(501, "NotImplemented", why)
 }
 
 /// The log of a pod that nothing was ever run of.
