@@ -125,7 +125,8 @@ pub(crate) fn is_undecided_by(
     if state.is_orphaned(object) {
         return true;
     }
-    match Verdict::of(classes) {
+    let verdict = Verdict::of(classes);
+    match verdict {
         Verdict::Undecidable | Verdict::Stays => false,
         Verdict::LosesOwners => true,
         Verdict::Goes(_) => !object.key.is_immortal(),
