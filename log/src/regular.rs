@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// Whether there is anything at a path. If the system cannot examine it, that is an error rather than a no.
 pub fn is_there(path: &Path) -> Result<bool, Error> {
-    path.try_exists().map_err(examining(path))
+    Ok(found(path)?.is_some())
 }
 
 /// Whether a path is a link that leads nowhere: what it leads to is not absent, but unknown.

@@ -15,6 +15,7 @@ use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 use rustls_pki_types::{CertificateDer, UnixTime};
 use std::sync::Arc;
 use std::time::Duration;
+use x509_parser::certificate::Validity;
 use x509_parser::der_parser::{Oid, oid};
 use x509_parser::time::ASN1Time;
 
@@ -90,18 +91,17 @@ impl KnownClient {
 
 /// The last second in which a certificate is valid.
 pub(super) fn end_of(certificate: &[u8]) -> Option<UnixTime> {
-    let (_, parsed) = x509_parser::parse_x509_certificate(certificate).ok()?;
-    unix_time(parsed.validity().not_after)
+    validity_of(certificate, |found| found.not_after)
 }
 
 /// The first second in which a certificate is valid.
 fn begin_of(certificate: &[u8]) -> Option<UnixTime> {
-    let (_, parsed) = x509_parser::parse_x509_certificate(certificate).ok()?;
-    unix_time(parsed.validity().not_before)
+    validity_of(certificate, |found| found.not_before)
 }
 
-fn unix_time(time: ASN1Time) -> Option<UnixTime> {
-    let seconds = u64::try_from(time.timestamp()).ok()?;
+fn validity_of(certificate: &[u8], of: fn(&Validity) -> ASN1Time) -> Option<UnixTime> {
+    let (_, parsed) = x509_parser::parse_x509_certificate(certificate).ok()?;
+    let seconds = u64::try_from(of(parsed.validity()).timestamp()).ok()?;
     Some(UnixTime::since_unix_epoch(Duration::from_secs(seconds)))
 }
 

@@ -295,15 +295,16 @@ impl Found {
             certificate: at("/users/0/user/client-certificate-data").unwrap_or_default(),
             key: at("/users/0/user/client-key-data").unwrap_or_default(),
         };
-        let authority = self.trusted("/clusters/0/cluster", &self.config);
+        let cluster = self.config.pointer("/clusters/0/cluster");
+        let authority = cluster.and_then(|cluster| self.trusted(cluster));
         let is_same = |authority| found.config(authority) == without_empty(&self.config);
         !self.text.contains('#') && found.are_ours() && authority.as_deref().is_some_and(is_same)
     }
 
     /// The certificate of the authority of the data directory that stands in this cluster. It may be one of before it was
     /// issued anew with the same key: whoever trusts that trusts the server.
-    fn trusted(&self, cluster: &str, config: &Value) -> Option<String> {
-        let found = config.pointer(&format!("{cluster}/certificate-authority-data"))?;
+    fn trusted(&self, cluster: &Value) -> Option<String> {
+        let found = cluster.get("certificate-authority-data")?;
         let found = BASE64_STANDARD.decode(found.as_str()?).ok()?;
         let (found, own) = (String::from_utf8(found).ok()?, self.authority.as_ref()?);
         (found == *own || is_reissued(&found, own)).then_some(found)
@@ -329,7 +330,7 @@ impl Found {
         let clusters = self.config.get("clusters").and_then(Value::as_array);
         clusters.into_iter().flatten().filter_map(|entry| {
             let at = |path| entry.pointer(path).and_then(Value::as_str);
-            self.trusted("/cluster", entry).map(|_| {
+            self.trusted(entry.get("cluster")?).map(|_| {
                 (
                     at("/name").unwrap_or_default(),
                     at("/cluster/server").unwrap_or_default(),
