@@ -59,11 +59,21 @@ impl World {
 
     /// Defines the kind `Thing` in `things.x.io`, with these finalizers.
     pub(crate) fn define_things(&mut self, finalizers: &[&str]) -> Arc<Object> {
+        self.define(("things", "Thing"), finalizers)
+    }
+
+    /// Defines a namespaced kind of the group `x.io` by its plural and its name.
+    pub(crate) fn define(
+        &mut self,
+        (plural, kind): (&str, &str),
+        finalizers: &[&str],
+    ) -> Arc<Object> {
         let version = json!({"name": "v1", "served": true, "storage": true,
             "schema": {"openAPIV3Schema": {"type": "object"}}});
-        let definition = json!({"metadata": {"name": "things.x.io", "finalizers": finalizers},
+        let name = format!("{plural}.x.io");
+        let definition = json!({"metadata": {"name": name, "finalizers": finalizers},
             "spec": {"group": "x.io", "scope": "Namespaced", "versions": [version],
-                "names": {"plural": "things", "kind": "Thing"}}});
+                "names": {"plural": plural, "kind": kind}}});
         let created = self.create("customresourcedefinitions", definition);
         Arc::clone(created.expect("created").outcome.object())
     }

@@ -290,6 +290,24 @@ fn who_comes_below_many_references_looks_at_few_of_them() {
     is_stale(release_as_of(&mut world, definition, finalizer, decided_at));
 }
 
+/// An object may name tens of thousands of kinds, and a group may have thousands.
+#[test]
+fn who_names_unknown_kinds_looks_at_each_ending_definition_of_their_group_once() {
+    const DEFINITIONS: usize = 20;
+    const REFERENCES: usize = 1_000;
+    let mut world = World::new();
+    for at in 0..DEFINITIONS {
+        let plural = format!("k{at}s");
+        world.define((&plural, &format!("K{at}")), &["x/y"]);
+        let marked = world.delete("customresourcedefinitions", &format!("{plural}.x.io"), None);
+        marked.expect("marked");
+    }
+    let unknown = |at| json!({"apiVersion": "x.io/v1", "kind": format!("Never{at}"), "name": "a", "uid": format!("{at}")});
+    let owners: Vec<Value> = (0..REFERENCES).map(unknown).collect();
+    let (_, passed) = passed(|| owned(&mut world, "a", owners.into()));
+    assert!(passed < 2 * REFERENCES, "{passed}");
+}
+
 fn change(world: &mut World, name: &str, metadata: Value) {
     let change = Patch::Merge(json!({"metadata": metadata}));
     world.patch("configmaps", name, change).expect("changed");
