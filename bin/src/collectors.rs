@@ -212,7 +212,8 @@ impl Driver {
     }
 
     /// Submits a batch: what advances deletions and the rest apart. Of steps on large objects only the first part
-    /// is submitted, and the next if there is no room on the disk for that: the rest comes again.
+    /// is submitted, and the next if nothing of that was written, because there was no room on the disk or all of it
+    /// was out of date: the rest comes again.
     fn submit_all(&mut self, steps: Vec<Step>) -> BatchOutcome {
         let Some(writer) = self.surroundings.writer.upgrade() else {
             return BatchOutcome::Idle;
@@ -224,17 +225,16 @@ impl Driver {
         let mut outcome = BatchOutcome::Idle;
         let mut part = first;
         while let Some(submitted) = part.take() {
-            outcome = self.settle_part(submitted);
-            if outcome == BatchOutcome::Refused(Refusal::NoRoom) {
+            let of_part = self.settle_part(submitted);
+            outcome = outcome.and(of_part);
+            let no_room = BatchOutcome::Refused(Refusal::NoRoom);
+            if of_part == no_room || of_part == BatchOutcome::Idle {
                 part = parts.next().map(|part| self.submit(&writer, part));
             }
         }
         drop(writer);
         let rest: usize = parts.map(|part| part.len()).sum();
         self.collector.requeue(rest);
-        if rest > 0 && outcome == BatchOutcome::Idle {
-            outcome = BatchOutcome::Progress;
-        }
         self.part_bytes = self.part_bytes.after(outcome);
         others.map_or(outcome, |others| outcome.and(self.settle_part(others)))
     }

@@ -18,7 +18,7 @@ use hindsight_core::classify::{
     Going, Verdict, classify, policy_of_collection, would_close_a_cycle,
 };
 use hindsight_core::command::{
-    Basis, Collect, Deadlock, Delete, DropOwners, DropReason, Intent, Target, Unblock,
+    Collect, Deadlock, Delete, DropOwners, DropReason, Intent, Target, Unblock,
 };
 use hindsight_core::event::OwnerClass;
 use hindsight_core::object::{Object, ServerFinalizer};
@@ -171,7 +171,7 @@ impl View<'_> {
                 dependent: target(&dependent.key, &dependent.meta.uid),
                 owners,
                 reason: DropReason::Orphaning(owner.key.clone()),
-                basis: Basis::at(self.state.revision),
+                basis: self.basis_of_orphaning(owner, dependent),
             }));
             steps.push(Identity::GarbageCollector.step(intent, cause.clone()));
         }

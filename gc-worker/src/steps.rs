@@ -211,6 +211,29 @@ mod tests {
         }
     }
 
+    /// What an owner orphans is below its containers alone, which may have many references too. The writer passes those of
+    /// the owner and those of its dependent.
+    #[test]
+    fn steps_in_a_namespace_with_many_references_are_submitted_in_parts() {
+        const PART: usize = 1_000;
+        for (references, expected) in [(1, 1), (PART / 4, 5), (PART, 10)] {
+            let mut state = empty();
+            let absent = |at| json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": format!("absent{at}")});
+            let owners: Vec<Value> = (0..references).map(absent).collect();
+            let namespace = json!({"apiVersion": "v1", "kind": "Namespace",
+                "metadata": {"name": "n", "ownerReferences": owners}});
+            put(&mut state, ("", "namespaces"), namespace);
+            add(&mut state, "x!orphan", &[]);
+            for name in 'a'..='j' {
+                add(&mut state, &name.to_string(), &["x"]);
+            }
+            let batch = Collector::new(&state).next_batch(&state, Time(0), BATCH_STEPS_MAX);
+            assert_eq!(batch.len(), 10);
+            let parts = in_parts(batch, &state, PART * PASSED_BYTES);
+            assert_eq!(parts.len(), expected, "below {references}");
+        }
+    }
+
     /// A walk up ends at so many objects, whatever their shape.
     #[test]
     fn a_step_weighs_no_more_than_the_longest_walk_up() {

@@ -38,15 +38,24 @@ fn drop_owners(context: Context<'_>, intent: &DropOwners) -> Result<Decision, Re
     refuse_overtaken(context.state, object, &intent.basis)?;
     let doomed: Vec<&OwnerReference> = match &intent.reason {
         DropReason::Orphaning(owner) => {
-            refuse_undecided_above(context.state, owner, &intent.basis)?;
+            refuse_undecided_above(context.state, &[owner], &intent.basis)?;
             orphaned(context, object, &intent.owners)
         }
         DropReason::SolidOwnerRemains => prunable(context, object, &intent.owners)?,
     };
+    drop_references(context, object, &doomed)
+}
+
+/// Takes these references from an object.
+fn drop_references(
+    context: Context<'_>,
+    object: &Arc<Object>,
+    doomed: &[&OwnerReference],
+) -> Result<Decision, Rejection> {
     if doomed.is_empty() {
         return Ok(nothing(object));
     }
-    let doomed: BTreeSet<&OwnerReference> = doomed.into_iter().collect();
+    let doomed: BTreeSet<&OwnerReference> = doomed.iter().copied().collect();
     let kept: Vec<&OwnerReference> = object
         .meta
         .owner_references
@@ -145,6 +154,18 @@ fn release_owner(
     if has_dependents && finalizer == ServerFinalizer::Orphan {
         return latecomers::release_after_latecomers(context, object, basis);
     }
+    refuse_overtaken(context.state, object, basis)?;
+    release_held(context, object, finalizer, basis)
+}
+
+/// Releases an owner that is held, once it is known that nothing comes before it.
+fn release_held(
+    context: Context<'_>,
+    object: &Arc<Object>,
+    finalizer: ServerFinalizer,
+    basis: &Basis,
+) -> Result<Decision, Rejection> {
+    let has_dependents = context.state.dependents(&object.meta.uid).all > 0;
     if has_dependents && gained_a_dependent_since(context.state, object, basis) {
         return Err(Rejection::stale(&object.key, "a dependent was added since"));
     }
@@ -169,7 +190,6 @@ fn take_finalizer(
         let why = "references to it, or what they mean, have changed since";
         return Err(Rejection::stale(&object.key, why));
     }
-    refuse_overtaken(context.state, object, basis)?;
     let is_cleanup = finalizer == ServerFinalizer::Definition;
     if is_cleanup && has_contents(context.state, object) {
         return Err(Rejection::stale(&object.key, "an instance is left"));

@@ -73,17 +73,20 @@ pub(super) fn refuse_overtaken(
         let why = "its owner references have changed";
         return Err(Rejection::stale(&object.key, why));
     }
-    refuse_undecided_above(state, &object.key, basis)
+    refuse_undecided_above(state, &[&object.key], basis)
 }
 
-/// Refuses a plan if something that comes before the object with this key has to be decided first, because of a
-/// request since then.
+/// Refuses a plan if something that comes before the objects with these keys has to be decided first, because of a
+/// request since then. What is above several of them is passed once.
 pub(super) fn refuse_undecided_above(
     state: &State,
-    key: &ObjectKey,
+    keys: &[&ObjectKey],
     basis: &Basis,
 ) -> Result<(), Rejection> {
-    let why = match state.undecided_since(key, basis) {
+    let Some(key) = keys.first() else {
+        return Ok(());
+    };
+    let why = match state.undecided_since(keys, basis) {
         None => return Ok(()),
         Some(Obstacle::Undecided(first)) => format!("{first} is decided first"),
         Some(Obstacle::TooMuchAbove) => format!(

@@ -31,7 +31,7 @@ use crate::event::{Cause, Commit, Event, OwnerClass};
 use crate::kind::{GroupResource, Kind};
 use crate::object::{Object, ObjectKey, OwnerReference, Uid};
 use imbl::OrdMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// How many objects above one are looked at.
@@ -112,11 +112,11 @@ impl State {
             .max(as_definition.unwrap_or_default())
     }
 
-    /// What must be decided before the planned step, because of a request since `basis`; `None` if the plan
-    /// stands.
+    /// What must be decided before the planned step on these objects, because of a request since `basis`; `None` if the
+    /// plan stands. One object alone is not in its own way. Of several, each may be above another.
     pub(crate) fn undecided_since<'a>(
         &'a self,
-        key: &'a ObjectKey,
+        keys: &[&'a ObjectKey],
         basis: &Basis,
     ) -> Option<Obstacle<'a>> {
         let overtaken = &self.overtaken;
@@ -130,9 +130,14 @@ impl State {
             one.key.is_container() && (marked || emptied.is_some_and(|emptied| *emptied > since))
         };
         let named = basis.above.iter().filter_map(|key| self.get(key));
-        let beside = self.containers(key).chain(self.service_of(key));
-        let mut open: Vec<&Arc<Object>> = beside.chain(named).collect();
-        let mut seen = BTreeSet::from([key]);
+        let beside = keys.iter();
+        let beside = beside.flat_map(|key| self.containers(key).chain(self.service_of(key)));
+        let beside: BTreeMap<_, _> = beside.map(|one| (&one.key, one)).collect();
+        let mut open: Vec<&Arc<Object>> = beside.into_values().chain(named).collect();
+        let mut seen: BTreeSet<&ObjectKey> = match keys {
+            [alone] => BTreeSet::from([*alone]),
+            _ => BTreeSet::new(),
+        };
         let mut references = 0;
         while let Some(at) = open.pop() {
             #[cfg(test)]

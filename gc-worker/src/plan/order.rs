@@ -267,19 +267,38 @@ impl View<'_> {
             above.extend(self.above_besides_containers(object));
             containers.extend(self.containers(&object.key));
         }
-        let from = above.iter().chain(&containers);
-        let passed = from.filter_map(|uid| self.above(uid, |above| above.passed));
-        let passed: Passed = passed.sum();
+        let passed = self.passed_from(above.iter().chain(&containers).copied());
         let above = above.into_iter().filter_map(|uid| self.graph.object(uid));
         Basis {
             revision: self.state.revision,
-            passed: passed.total(),
+            passed,
             above: above.map(|object| object.key.clone()).collect(),
             seen: None,
         }
     }
 
-    /// The same for a step about the owners of an object, which holds for these owners only.
+    /// The same for a step that takes an owner, which orphans, from an object: for each of the two only its containers are
+    /// decided before, and the `Service` of `Endpoints`.
+    pub(super) fn basis_of_orphaning(&self, owner: &Object, dependent: &Object) -> Basis {
+        let beside = [owner, dependent].into_iter().flat_map(|one| {
+            let service = self.state.service_of(&one.key);
+            let service = service.map(|service| &service.meta.uid);
+            self.containers(&one.key).chain(service)
+        });
+        Basis {
+            passed: self.passed_from(beside),
+            ..Basis::at(self.state.revision)
+        }
+    }
+
+    /// How much the walks up from these pass.
+    fn passed_from<'u>(&self, uids: impl IntoIterator<Item = &'u Uid>) -> usize {
+        let passed = uids.into_iter();
+        let passed = passed.filter_map(|uid| self.above(uid, |above| above.passed));
+        passed.sum::<Passed>().total()
+    }
+
+    /// The basis of a step about the owners of an object, which holds for these owners only.
     pub(super) fn basis_of(&self, object: &Object) -> Basis {
         Basis {
             seen: Some(Seen::of(object)),

@@ -68,6 +68,24 @@ fn what_was_left_of_a_batch_comes_again_until_it_was_submitted() {
     }
 }
 
+/// It would be the first again in the next batch, and in every one as long as it stays out of date.
+#[test]
+fn a_part_that_is_out_of_date_is_not_in_the_way_of_the_next() {
+    let (_writer, mut driver) = driver();
+    let mut steps = batch(&mut driver);
+    let Intent::Delete(first) = &mut steps[0].intent else {
+        panic!("{steps:?}");
+    };
+    first.target.uid = Some("of-another".into());
+    driver.part_bytes = smallest();
+    assert_eq!(driver.submit_all(steps), BatchOutcome::Progress);
+    driver.observe();
+    let configmaps = GroupResource::new("", "configmaps");
+    let left = driver.state.list(&configmaps, None);
+    let left: Vec<&str> = left.map(|object| &*object.key.name).collect();
+    assert_eq!(left, ["d0", "d2"]);
+}
+
 #[test]
 fn parts_grow_again_once_there_was_room() {
     let (_writer, mut driver) = driver();

@@ -1,11 +1,12 @@
 //! Owners that only wait for each other are released in one decision: released one by one, some would be
 //! left waiting for an owner that no longer waits itself, and which ones would be chance.
 
-use super::{find, release_owner};
-use crate::command::{Basis, Deadlock, Target};
+use super::{find, release_held};
+use crate::command::{Deadlock, Target};
 use crate::decide::Context;
+use crate::decide::planned::refuse_undecided_above;
 use crate::decide::sequence::Sequence;
-use crate::object::{Object, ServerFinalizer};
+use crate::object::{Object, ObjectKey, ServerFinalizer};
 use crate::{Decision, Outcome, Rejection};
 
 pub(super) fn break_deadlock(
@@ -23,8 +24,8 @@ pub(super) fn break_deadlock(
         return Err(Rejection::stale(&first.key, "its members have grown"));
     }
     let mut outcome = Outcome::Updated(find(context, first)?.clone());
-    // What is above any member is looked at before the first release.
-    let rest = Basis::at(deadlock.basis.revision);
+    let keys: Vec<&ObjectKey> = deadlock.members.iter().map(|one| &one.key).collect();
+    refuse_undecided_above(context.state, &keys, &deadlock.basis)?;
     let mut sequence = Sequence::on(context.state);
     for member in &deadlock.members {
         let is_first = sequence.commits().is_empty();
@@ -34,8 +35,8 @@ pub(super) fn break_deadlock(
             ..sequence.context(context)
         };
         let held_by = ServerFinalizer::Foreground;
-        let basis = if is_first { &deadlock.basis } else { &rest };
-        let decision = release_owner(context, member, held_by, basis)?;
+        let owner = find(context, member)?;
+        let decision = release_held(context, owner, held_by, &deadlock.basis)?;
         if is_first {
             outcome = decision.outcome;
         }

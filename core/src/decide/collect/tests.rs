@@ -6,10 +6,11 @@ mod overtaken;
 mod services;
 
 use crate::command::{
-    Basis, Collect, Deadlock, DropOwners, DropReason, FinalizeNamespace, Propagation, Release,
-    Target,
+    Basis, Collect, Deadlock, DropOwners, DropReason, FinalizeNamespace, Patch, Propagation,
+    Release, Target,
 };
 use crate::object::{ORPHAN_FINALIZER, Object, ServerFinalizer};
+use crate::state::PASSED;
 use crate::testing::World;
 use crate::{Decision, Intent, OwnerReference, Rejection, Revision};
 use serde_json::{Value, json};
@@ -18,6 +19,21 @@ use std::sync::Arc;
 fn make(world: &mut World, metadata: Value) -> Arc<Object> {
     let created = world.create("configmaps", json!({"metadata": metadata}));
     Arc::clone(created.expect("created").outcome.object())
+}
+
+/// What this does, and how many objects and references it passes on the way up.
+fn passed<T>(run: impl FnOnce() -> T) -> (T, usize) {
+    let before = PASSED.get();
+    let done = run();
+    (done, PASSED.get() - before)
+}
+
+/// Gives the namespace so many references to nothing, then makes a request that overtakes what was planned by now.
+fn overtake_below(world: &mut World, references: usize) {
+    let absent = |at| json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": format!("absent{at}")});
+    let owners: Vec<Value> = (0..references).map(absent).collect();
+    let owners = Patch::Merge(json!({"metadata": {"ownerReferences": owners}}));
+    world.patch("namespaces", "default", owners).expect("owned");
 }
 
 fn reference(owner: &Object) -> Value {
@@ -278,7 +294,7 @@ fn ring(world: &mut World) -> Vec<Target> {
     for (name, owner) in [("a", "b"), ("b", "a")] {
         let owner = world.get("configmaps", owner).expect("it is there");
         let change = json!({"metadata": {"ownerReferences": [reference(&owner)]}});
-        let change = crate::command::Patch::Merge(change);
+        let change = Patch::Merge(change);
         world.patch("configmaps", name, change).expect("owned");
     }
     for name in ["a", "b"] {
@@ -345,7 +361,7 @@ fn a_deadlock_that_is_another_by_now_is_not_let_go() {
     let mut world = World::new();
     let seen = ring(&mut world);
     let now = world.state.revision;
-    let free = crate::command::Patch::Merge(json!({"metadata": {"ownerReferences": null}}));
+    let free = Patch::Merge(json!({"metadata": {"ownerReferences": null}}));
     world.patch("configmaps", "b", free).expect("changed");
     is_stale(break_deadlock(&mut world, &seen, now));
     let mut world = World::new();

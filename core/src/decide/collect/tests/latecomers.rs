@@ -1,6 +1,6 @@
 //! An owner that orphans is released together with those who came to refer to it meanwhile.
 
-use super::{is_stale, make, reference, release_as_of, target};
+use super::{is_stale, make, overtake_below, passed, reference, release_as_of, target};
 use crate::command::{Basis, Collect, Propagation, Release};
 use crate::object::{Object, ServerFinalizer};
 use crate::testing::World;
@@ -154,4 +154,21 @@ fn more_bytes_than_one_decision_takes_are_orphaned_before() {
     world.delete("configmaps", "late0", None).expect("gone");
     let decision = release(&mut world, &plan).expect("released");
     assert_eq!(decision.commits.len(), 32);
+}
+
+#[test]
+fn what_is_above_the_namespace_of_those_who_came_is_passed_once() {
+    const MANY: usize = 1_000;
+    let mut world = World::new();
+    let owner = make(&mut world, json!({"name": "owner"}));
+    orphan(&mut world, "owner");
+    for number in 0..20 {
+        come(&mut world, &format!("late{number}"), &[&owner]);
+    }
+    let plan = planned(&world, &owner);
+    overtake_below(&mut world, MANY);
+    let (released, passed) = passed(|| release(&mut world, &plan));
+    assert_eq!(released.expect("released").commits.len(), 21);
+    // For those who came, and for the owner before and after they lose it.
+    assert!((MANY..4 * MANY).contains(&passed), "{passed}");
 }

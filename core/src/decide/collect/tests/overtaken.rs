@@ -1,9 +1,9 @@
 //! A plan is carried out only if no request since then may have changed what comes before it.
 
-use super::{absent, is_stale, make, prune, reference, release_as_of, target};
+use super::{absent, is_stale, make, passed, prune, reference, release_as_of, target};
 use crate::command::{Basis, Collect, Delete, Intent, Patch, Propagation, Seen, Target, Unblock};
 use crate::object::{Object, ObjectKey, ServerFinalizer};
-use crate::state::{ABOVE_MAX_FOR_DEFINITIONS, PASSED, REFERENCES_ABOVE_MAX};
+use crate::state::{ABOVE_MAX_FOR_DEFINITIONS, REFERENCES_ABOVE_MAX};
 use crate::testing::World;
 use crate::{Decision, Rejection, Rule};
 use serde_json::{Value, json};
@@ -223,12 +223,6 @@ fn referring(world: &mut World, name: &str, references: usize) -> Arc<Object> {
     let unknown = json!({"apiVersion": "never.io/v1", "kind": "Never", "name": "a", "uid": "a"});
     let owners: Vec<Value> = (1..references).map(absent).chain([unknown]).collect();
     owned(world, name, owners.into())
-}
-
-fn passed<T>(run: impl FnOnce() -> T) -> (T, usize) {
-    let before = PASSED.get();
-    let done = run();
-    (done, PASSED.get() - before)
 }
 
 #[test]
