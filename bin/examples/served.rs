@@ -2,6 +2,7 @@
 //! `cargo run --example served`; with `cargo run --example served 127.0.0.1:8001` it goes on serving until Ctrl-C.
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
+use hindsight::api::Bodies;
 use hindsight::{Config, ControlPlane, Service};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
@@ -16,6 +17,11 @@ use tokio::task::spawn_blocking;
 /// After a connection that could not be accepted: it may be for want of file descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// How much memory the bodies of requests may take, and answers that are not read: as `hindsight serve` has it.
+const BODIES_BYTES_MAX: usize = 64 << 20;
+/// How long the body of a request may take to arrive.
+const ARRIVAL: Duration = Duration::from_secs(30);
+
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let plane = spawn_blocking(|| ControlPlane::open(Config::default())).await??;
@@ -24,7 +30,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     // knows who asks, by TLS or by a token, answers each request with `Service::as_actor`.
     let listener = TcpListener::bind(given.as_deref().unwrap_or("127.0.0.1:0")).await?;
     let url = format!("http://{}", listener.local_addr()?);
-    let serving = tokio::spawn(serve(listener, plane.service()));
+    let bodies = Bodies::bounded(BODIES_BYTES_MAX, ARRIVAL);
+    let serving = tokio::spawn(serve(listener, plane.service().bounded(bodies)));
     println!("try: kubectl --server {url} get namespaces");
     if given.is_some() {
         tokio::signal::ctrl_c().await?;

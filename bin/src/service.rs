@@ -4,7 +4,7 @@ use crate::control_plane::ControlPlane;
 use crate::users::administrator;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use hindsight_api::{Api, ApiBody};
+use hindsight_api::{Api, ApiBody, Bodies};
 use hindsight_core::Actor;
 use http::{Request, Response};
 use http_body::Body;
@@ -20,7 +20,7 @@ pub struct Service {
 }
 
 impl ControlPlane {
-    /// The Kubernetes API in process, as the administrator.
+    /// The Kubernetes API in process, as the administrator. What is reached over a network needs [`Service::bounded`].
     ///
     /// Its requests must be answered in a Tokio runtime with time and I/O enabled (webhooks are called over the
     /// network). With paused time, whatever waits for the disk is timed out. Clones belong to one runtime, that of their
@@ -46,8 +46,16 @@ impl ControlPlane {
 }
 
 impl Service {
-    /// The same API as another user. Both share the bounds on memory and on what is done at a time, and the documents
-    /// of discovery and OpenAPI that were built.
+    /// For a service that is reached over a network: bounds the memory for what clients send and do not read, and the
+    /// time for a body to arrive. Without bounds a service waits for bodies for as long as they take, and for all at once.
+    #[must_use]
+    pub fn bounded(self, bodies: Bodies) -> Self {
+        let api = self.api.with_bodies(bodies);
+        Self { api, ..self }
+    }
+
+    /// The same API as another user. Both share the bounds on what is done at a time, those of [`Service::bounded`] if
+    /// there are any, and the documents of discovery and OpenAPI that were built.
     #[must_use]
     pub fn as_actor(&self, actor: Actor) -> Self {
         Self {
@@ -80,8 +88,36 @@ where
 mod tests {
     use super::*;
     use crate::Config;
-    use http_body_util::{BodyExt, Full};
+    use futures_util::stream::{once, pending};
+    use futures_util::{StreamExt, future::ready};
+    use http_body::Frame;
+    use http_body_util::{BodyExt, Full, StreamBody};
+    use std::time::Duration;
+    use tokio::time::{Instant, timeout};
     use tower_service::Service as _;
+
+    /// The status of the answer to a body whose end does not come, and after how long it came.
+    async fn answer_to_half_a_body(mut service: Service) -> (u16, Duration) {
+        let half = Frame::data(Bytes::from_static(b"{"));
+        let body = StreamBody::new(once(ready(Ok::<_, Infallible>(half))).chain(pending()));
+        let request = Request::post("/api/v1/namespaces/default/configmaps").body(body);
+        let sent = Instant::now();
+        let Ok(answer) = service.call(request.expect("a request")).await;
+        (answer.status().as_u16(), sent.elapsed())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_bounded_service_waits_for_bodies_as_long_and_has_room_for_as_many_as_it_was_given() {
+        let plane = ControlPlane::open(Config::default()).expect("it opens");
+        let arrival = Duration::from_secs(20);
+        // Room for one body of unknown length.
+        let admin = plane.service().bounded(Bodies::bounded(0, arrival));
+        let bob = admin.as_actor(Actor::new("bob"));
+        let both = async { tokio::join!(answer_to_half_a_body(admin), answer_to_half_a_body(bob)) };
+        let (first, second) = timeout(2 * arrival, both).await.expect("they are answered");
+        assert_eq!((first.0, first.1.as_secs()), (504, arrival.as_secs()));
+        assert_eq!(second.0, 429, "it waited for {:?}", second.1);
+    }
 
     #[tokio::test]
     async fn one_api_answers_each_of_its_users_as_that_user() {
