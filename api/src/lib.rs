@@ -1,4 +1,4 @@
-//! The Kubernetes REST surface over a small [`Backend`]: the only crate that knows HTTP.
+//! The Kubernetes REST surface over a small [`Backend`]: the only crate that knows Kubernetes' HTTP.
 
 mod accept;
 mod admission;

@@ -1,4 +1,4 @@
-//! The only wall clock, and the only randomness that the rules see.
+//! The wall clock of planes, and the only randomness that the rules see.
 
 use hindsight_core::Time;
 use hindsight_log::Error;
