@@ -131,10 +131,10 @@ fn every_commit_that_is_named_is_there() {
     assert!(gone.is_empty(), "nobody has {gone:?}");
 }
 
-/// Whether a word is a short hash as git prints it; no other number is written so.
+/// Whether a word is a short hash as git prints it, or has printed it; no other number is written so.
 fn is_commit(word: &str) -> bool {
     let is_hex = |one: u8| one.is_ascii_digit() || (b'a'..=b'f').contains(&one);
-    word.len() == 7
+    matches!(word.len(), 7 | 8)
         && word.bytes().all(is_hex)
         && word.bytes().any(|one| one.is_ascii_digit())
         && word.bytes().any(|one| one.is_ascii_alphabetic())
