@@ -6,7 +6,7 @@ use hindsight_core::{Change, Commit, Revision};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Default limit of a frame of several decisions, in bytes before compression.
+/// Default limit of a frame of several decisions that were not submitted together, in bytes before compression.
 const BYTES_MAX: usize = 64 << 10;
 
 /// Limit of a frame, in bytes. A longer one would poison the log, so [`DECISION_BYTES_MAX`] keeps what becomes
@@ -28,7 +28,7 @@ pub(super) struct Appender {
     storage: Arc<dyn Storage>,
     last: Hash,
     /// Limit of a frame of several decisions, in bytes before compression. A larger commit has a frame of its
-    /// own, and a decision is never split.
+    /// own; a decision is never split, nor is what the decider joined.
     pub(super) bytes_max: usize,
     /// Limit of a frame, in bytes. A longer one is not appended.
     frame_bytes_max: usize,

@@ -49,6 +49,18 @@ fn slots_that_are_given_back_are_free_again() {
 }
 
 #[test]
+fn the_authenticated_are_let_in_until_they_have_all_slots() {
+    let slots = slots(3, 1);
+    let taken = [(); 3].map(|()| {
+        let slot = slots.enter().expect("free");
+        slot.mark_authenticated();
+        slot
+    });
+    assert!(slots.enter().is_none());
+    assert!(!taken.iter().any(has_to_go));
+}
+
+#[test]
 fn room_is_made_by_one_at_a_time() {
     let slots = slots(10, 10);
     let [oldest, newer] = [(); 2].map(|()| slots.enter().expect("free"));
