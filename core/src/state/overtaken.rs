@@ -4,16 +4,18 @@
 //! The revisions of [`Overtaken`] are set by commits and compared with the one that a plan was made on. Those that are
 //! never cleared are soon below that of any new plan.
 //!
-//! | Field          | Set by                            | Read by                           | Cleared by          |
-//! |----------------|-----------------------------------|-----------------------------------|---------------------|
-//! | `kinds`        | `note_kind`                       | `overtaken_at`, `undecided_since` | -                   |
-//! | `owners`       | `note_references`                 | `overtaken_at`                    | `forget_owner`      |
-//! | `definitions`  | `note_references`, for those that | `overtaken_at`                    | `forget_definition` |
-//! |                | `follow_definition` has added     |                                   |                     |
-//! | `definition`   | `note_decided`                    | `overtaken_at`                    | -                   |
-//! | `above_others` | `note_decided`                    | `overtaken_at`, `undecided_since` | -                   |
-//! | `contents`     | `note_decided`, for a removal     | `overtaken_at`, `undecided_since` | -                   |
-//! | `emptied`      | `note_decided`, for a removal     | `undecided_since`                 | `forget_container`  |
+//! Fields called `any` hold the last of all such commits, those with `by` the last for each key.
+//!
+//! | Field                  | Set by                       | Read by                           | Cleared by          |
+//! |------------------------|------------------------------|-----------------------------------|---------------------|
+//! | `any_resolvable`       | `note_kind`                  | `overtaken_at`, `undecided_since` | -                   |
+//! | `touched_by_owner`     | `note_references`            | `overtaken_at`                    | `forget_owner`      |
+//! | `touched_by_resource`  | `note_references`, for those | `overtaken_at`                    | `forget_definition` |
+//! |                        | `follow_definition` added    |                                   |                     |
+//! | `any_definition`       | `note_decided`               | `overtaken_at`                    | -                   |
+//! | `any_above_others`     | `note_decided`               | `overtaken_at`, `undecided_since` | -                   |
+//! | `any_emptied`          | `note_decided`, of a removal | `overtaken_at`, `undecided_since` | -                   |
+//! | `emptied_by_container` | `note_decided`, of a removal | `undecided_since`                 | `forget_container`  |
 //!
 //! [`apply`](crate::apply) comes here on these ways, in this order:
 //! - It stores or removes the object (`put` and `take` of [`State`]). That calls `forget_owner` for one that is no
@@ -69,29 +71,29 @@ pub(crate) enum Obstacle<'a> {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Overtaken {
     /// The last commit by which references may have become resolvable.
-    kinds: Revision,
+    any_resolvable: Revision,
     /// By held owner: the last commit that changed its references, or other references of an object that refers
     /// to it. References to the owner itself that are new, or changed, are noted with the owner (`HeldOwner`).
-    owners: OrdMap<Uid, Revision>,
+    touched_by_owner: OrdMap<Uid, Revision>,
     /// By resource whose definition is being deleted: the last commit that changed the references of an object
     /// that refers to its kind, or to an unknown one of its group, or is below the definition.
-    definitions: OrdMap<GroupResource, Revision>,
+    touched_by_resource: OrdMap<GroupResource, Revision>,
     /// The last request after which a definition may have to wait: about a definition, because these end in an order
     /// of their own, or about an object that the collector holds, or whose owner it holds.
-    definition: Revision,
+    any_definition: Revision,
     /// The last request that changed the deletion or the owners of an object with dependents or contents.
-    above_others: Revision,
+    any_above_others: Revision,
     /// The last request that removed an object from a container that is being deleted. Other contents may have
     /// waited for that.
-    contents: Revision,
+    any_emptied: Revision,
     /// The same by container.
-    emptied: OrdMap<Uid, Revision>,
+    emptied_by_container: OrdMap<Uid, Revision>,
 }
 
 impl Overtaken {
     /// The last request about an object with dependents or contents.
     fn around_others(&self) -> Revision {
-        self.above_others.max(self.contents)
+        self.any_above_others.max(self.any_emptied)
     }
 }
 
@@ -100,14 +102,14 @@ impl State {
     /// the kind of this definition. A plan to release it that was made before that commit is stale.
     pub(crate) fn overtaken_at(&self, released: &Object) -> Revision {
         let overtaken = &self.overtaken;
-        let as_owner = overtaken.owners.get(&released.meta.uid).copied();
-        let at = overtaken.kinds.max(as_owner.unwrap_or_default());
+        let as_owner = overtaken.touched_by_owner.get(&released.meta.uid).copied();
+        let at = overtaken.any_resolvable.max(as_owner.unwrap_or_default());
         if !released.key.is_definition() {
             return at;
         }
         let resource = released.key.defined_resource();
-        let as_definition = overtaken.definitions.get(&resource).copied();
-        at.max(overtaken.definition)
+        let as_definition = overtaken.touched_by_resource.get(&resource).copied();
+        at.max(overtaken.any_definition)
             .max(overtaken.around_others())
             .max(as_definition.unwrap_or_default())
     }
@@ -121,12 +123,12 @@ impl State {
     ) -> Option<Obstacle<'a>> {
         let overtaken = &self.overtaken;
         let since = basis.revision;
-        if overtaken.around_others().max(overtaken.kinds) <= since {
+        if overtaken.around_others().max(overtaken.any_resolvable) <= since {
             return None;
         }
         let is_emptied = |one: &Object| {
             let marked = one.mark.is_some_and(|mark| mark.revision > since);
-            let emptied = overtaken.emptied.get(&one.meta.uid);
+            let emptied = overtaken.emptied_by_container.get(&one.meta.uid);
             one.key.is_container() && (marked || emptied.is_some_and(|emptied| *emptied > since))
         };
         let named = basis.above.iter().filter_map(|key| self.get(key));
@@ -200,13 +202,13 @@ impl State {
         }
         let mut versions = previous.into_iter().chain(after);
         if commit.key.is_definition() || versions.any(|one| self.is_or_has_held_owner(one)) {
-            self.overtaken.definition = commit.revision;
+            self.overtaken.any_definition = commit.revision;
         }
         let is_above_others = previous.is_some_and(|before| {
             before.key.is_container() || self.dependents(&before.meta.uid).all > 0
         });
         if is_above_others || self.has_endpoints(&commit.key) {
-            self.overtaken.above_others = commit.revision;
+            self.overtaken.any_above_others = commit.revision;
         }
         if after.is_none() {
             self.note_removed(commit);
@@ -219,8 +221,10 @@ impl State {
         let deleting = containers.filter(|one| one.is_deleting());
         let deleting: Vec<Uid> = deleting.map(|one| one.meta.uid.clone()).collect();
         for container in deleting {
-            self.overtaken.contents = commit.revision;
-            self.overtaken.emptied.insert(container, commit.revision);
+            self.overtaken.any_emptied = commit.revision;
+            self.overtaken
+                .emptied_by_container
+                .insert(container, commit.revision);
         }
     }
 
@@ -233,7 +237,7 @@ impl State {
 
     /// Notes a commit that changes the references of an object, once it has been applied.
     pub(crate) fn note_references(&mut self, commit: &Commit) {
-        if self.held_owners.is_empty() && self.overtaken.definitions.is_empty() {
+        if self.held_owners.is_empty() && self.overtaken.touched_by_resource.is_empty() {
             return;
         }
         let changes = |event: &Event| event.owner_change() != (None, None);
@@ -243,20 +247,20 @@ impl State {
         };
         if self.is_held(&object.meta.uid) {
             let uid = object.meta.uid.clone();
-            self.overtaken.owners.insert(uid, commit.revision);
+            self.overtaken.touched_by_owner.insert(uid, commit.revision);
         }
         let edges = commit.events.iter().filter_map(owner_of_edge);
         let edges: BTreeSet<&Uid> = edges.map(|owner| &owner.uid).collect();
         for owner in object.owners() {
             if !edges.contains(&owner.uid) && self.is_held(&owner.uid) {
                 let uid = owner.uid.clone();
-                self.overtaken.owners.insert(uid, commit.revision);
+                self.overtaken.touched_by_owner.insert(uid, commit.revision);
             }
         }
         let mut touched = self.definitions_named_by(object.owners());
         touched.extend(self.definitions_above(object, was_planned(commit)));
         for definition in touched {
-            if let Some(at) = self.overtaken.definitions.get_mut(&definition) {
+            if let Some(at) = self.overtaken.touched_by_resource.get_mut(&definition) {
                 *at = commit.revision;
             }
         }
@@ -266,7 +270,7 @@ impl State {
     /// whose definitions are being deleted, because the end of one of these may make a kind known. Each group is looked
     /// at once: an object may have tens of thousands of references.
     fn definitions_named_by(&self, owners: &[OwnerReference]) -> BTreeSet<GroupResource> {
-        let followed = &self.overtaken.definitions;
+        let followed = &self.overtaken.touched_by_resource;
         let (mut named, mut groups) = (BTreeSet::new(), BTreeSet::new());
         if followed.is_empty() {
             return named;
@@ -294,7 +298,7 @@ impl State {
     /// objects or references are above it, or if a reference leads to no object: it may misspell an owner that only the
     /// collector finds, by its uid. In its own steps the collector has taken such owners into account.
     fn definitions_above(&self, object: &Arc<Object>, was_planned: bool) -> Vec<GroupResource> {
-        let followed = &self.overtaken.definitions;
+        let followed = &self.overtaken.touched_by_resource;
         if followed.is_empty() {
             return Vec::new();
         }
@@ -333,34 +337,34 @@ impl State {
                 && versions.all(|one| before.served(&one.name).is_some())
         };
         if !before.is_some_and(already_served) {
-            self.overtaken.kinds = at;
+            self.overtaken.any_resolvable = at;
         }
     }
 
     /// Follows the definition of a resource, which is being deleted.
     pub(super) fn follow_definition(&mut self, resource: GroupResource) {
         self.overtaken
-            .definitions
+            .touched_by_resource
             .entry(resource)
             .or_insert(Revision::ZERO);
     }
 
     /// Forgets an owner that is no longer held.
     pub(super) fn forget_owner(&mut self, uid: &Uid) {
-        self.overtaken.owners.remove(uid);
+        self.overtaken.touched_by_owner.remove(uid);
         self.forget_latecomers(uid);
     }
 
     /// Forgets a container that is gone.
     pub(super) fn forget_container(&mut self, object: &Object) {
         if object.key.is_container() {
-            self.overtaken.emptied.remove(&object.meta.uid);
+            self.overtaken.emptied_by_container.remove(&object.meta.uid);
         }
     }
 
     /// Forgets a definition that is gone.
     pub(super) fn forget_definition(&mut self, resource: &GroupResource) {
-        self.overtaken.definitions.remove(resource);
+        self.overtaken.touched_by_resource.remove(resource);
     }
 }
 
