@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::client_certificate::user_of;
+use super::client_certificate::{end_of, user_of};
 use super::pki::{AUTHORITY, FILE_BYTES_MAX, Pki, failed, write_private};
 use crate::data_dir::DataDir;
 use crate::disk::{is_full, is_mounted};
@@ -11,6 +11,7 @@ use crate::users::administrator;
 use crate::{named_file, shell};
 use anyhow::{Context, Result, bail};
 use base64::prelude::{BASE64_STANDARD, Engine};
+use chrono::DateTime;
 use hindsight_log::regular;
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
@@ -236,18 +237,34 @@ pub(super) fn warn_kept(path: &Path, data: DataDir<'_>, address: SocketAddr) -> 
     Ok(())
 }
 
+/// The certificates in a text, up to what is none.
+fn certificates(text: &str) -> impl Iterator<Item = CertificateDer<'static>> {
+    CertificateDer::pem_slice_iter(text.as_bytes()).map_while(Result::ok)
+}
+
+/// Whether the text is one certificate, with nothing else that would be lost with it.
+fn is_certificate_alone(text: &str) -> bool {
+    let [begin, end] = ["BEGIN", "END"].map(|what| format!("-----{what} CERTIFICATE-----"));
+    let text = text.trim();
+    text.starts_with(&begin) && text.ends_with(&end) && text.matches("-----").count() == 4
+}
+
 /// Whether both are certificates of one authority, by its name and its key.
-fn is_reissued(one: &str, other: &str) -> bool {
-    let parsed = |text: &str| CertificateDer::from_pem_slice(text.as_bytes()).ok();
-    let (Some(one), Some(other)) = (parsed(one), parsed(other)) else {
-        return false;
-    };
-    let examined = [&one, &other].map(|one| x509_parser::parse_x509_certificate(one));
+fn is_reissued(one: &CertificateDer<'_>, other: &CertificateDer<'_>) -> bool {
+    let examined = [one, other].map(|one| x509_parser::parse_x509_certificate(one));
     let [Ok((_, one)), Ok((_, other))] = examined else {
         return false;
     };
     one.subject().as_raw() == other.subject().as_raw()
         && one.public_key().raw == other.public_key().raw
+}
+
+/// A cluster that trusts the authority of the data directory.
+struct Cluster<'a> {
+    name: &'a str,
+    server: &'a str,
+    /// All that it trusts.
+    trusted: String,
 }
 
 /// What is in the file that the user names.
@@ -282,7 +299,7 @@ impl Found {
         if self.text.is_empty() || self.is_as_written() {
             return Some(Use::Written);
         }
-        self.servers().next().map(|_| Use::Kept)
+        self.clusters().next().map(|_| Use::Kept)
     }
 
     /// Whether nothing is lost with this text but the address and the administrator's credentials. No document
@@ -297,17 +314,25 @@ impl Found {
         };
         let cluster = self.config.pointer("/clusters/0/cluster");
         let authority = cluster.and_then(|cluster| self.trusted(cluster));
+        let is_written = |authority: &&str| {
+            self.authority.as_deref() == Some(authority) || is_certificate_alone(authority)
+        };
         let is_same = |authority| found.config(authority) == without_empty(&self.config);
-        !self.text.contains('#') && found.are_ours() && authority.as_deref().is_some_and(is_same)
+        let authority = authority.as_deref().filter(is_written);
+        !self.text.contains('#') && found.are_ours() && authority.is_some_and(is_same)
     }
 
-    /// The certificate of the authority of the data directory that stands in this cluster. It may be one of before it was
-    /// issued anew with the same key: whoever trusts that trusts the server.
+    /// What this cluster trusts, if the authority of the data directory is among that. Its certificate may be one of
+    /// before it was issued anew with the same key: until that ends, who trusts it trusts the server.
     fn trusted(&self, cluster: &Value) -> Option<String> {
         let found = cluster.get("certificate-authority-data")?;
         let found = BASE64_STANDARD.decode(found.as_str()?).ok()?;
         let (found, own) = (String::from_utf8(found).ok()?, self.authority.as_ref()?);
-        (found == *own || is_reissued(&found, own)).then_some(found)
+        let has_ours = || {
+            let own = certificates(own).next();
+            own.is_some_and(|own| certificates(&found).any(|one| is_reissued(&one, &own)))
+        };
+        (found == *own || has_ours()).then_some(found)
     }
 
     /// Whether nothing of others is lost with it: it is empty, or everything in it has the names that a start gives,
@@ -325,40 +350,71 @@ impl Found {
         self.text.is_empty() || has_our_names()
     }
 
-    /// The names of the clusters with the authority of the data directory, and the addresses of their servers.
-    fn servers(&self) -> impl Iterator<Item = (&str, &str)> {
+    /// The clusters that trust the authority of the data directory.
+    fn clusters(&self) -> impl Iterator<Item = Cluster<'_>> {
         let clusters = self.config.get("clusters").and_then(Value::as_array);
         clusters.into_iter().flatten().filter_map(|entry| {
             let at = |path| entry.pointer(path).and_then(Value::as_str);
-            self.trusted(entry.get("cluster")?).map(|_| {
-                (
-                    at("/name").unwrap_or_default(),
-                    at("/cluster/server").unwrap_or_default(),
-                )
+            Some(Cluster {
+                name: at("/name").unwrap_or_default(),
+                server: at("/cluster/server").unwrap_or_default(),
+                trusted: self.trusted(entry.get("cluster")?)?,
             })
         })
     }
 
     /// The warning that it is left as it is.
     fn kept(&self, path: &Path, data: DataDir<'_>, address: SocketAddr) -> String {
-        let (path, admin) = (path.display(), data.kubeconfig());
-        let admin = admin.display();
-        let kept = format!(
-            "--kubeconfig {path} is left as it is, because it is for this data directory but not as `hindsight serve` \
-             writes it; the current kubeconfig is {admin}"
-        );
-        let here = format!("https://{address}");
-        let elsewhere = self.servers().find(|(_, server)| *server != here);
-        let Some((name, server)) = elsewhere.filter(|_| self.servers().all(|one| one.1 != here))
-        else {
-            return kept;
-        };
-        let name = shell::word(name);
+        let advice = [
+            self.on_address(path, address),
+            self.on_authority(path, data),
+        ];
+        let advice: String = advice.into_iter().flatten().collect();
         format!(
-            "{kept}; {path} leads to {server}, and this server is at {here}: if clients do not reach it there, run \
-             `kubectl config set-cluster {name} --server {here} --kubeconfig {}`",
-            shell::word(&path.to_string())
+            "--kubeconfig {} is left as it is, because it is for this data directory but not as `hindsight serve` \
+             writes it; the current kubeconfig is {}{advice}",
+            path.display(),
+            data.kubeconfig().display()
         )
+    }
+
+    /// What to do if no cluster of ours in it has the address of the server.
+    fn on_address(&self, path: &Path, address: SocketAddr) -> Option<String> {
+        let here = format!("https://{address}");
+        if self.clusters().any(|one| one.server == here) {
+            return None;
+        }
+        let Cluster { name, server, .. } = self.clusters().next()?;
+        Some(format!(
+            "; {} leads to {server}, and this server is at {here}: if clients do not reach it there, run `kubectl \
+             config set-cluster {} --server {here} --kubeconfig {}`",
+            path.display(),
+            shell::word(name),
+            shell::word(&path.to_string_lossy())
+        ))
+    }
+
+    /// What to do about a cluster that trusts only a former certificate of the authority.
+    fn on_authority(&self, path: &Path, data: DataDir<'_>) -> Option<String> {
+        let own = certificates(self.authority.as_ref()?).next()?;
+        let end_of_former = |trusted: &str| {
+            let ours = certificates(trusted).filter(|one| is_reissued(one, &own));
+            let ours: Vec<_> = ours.collect();
+            let ends = ours.iter().filter_map(|one| end_of(one)).max();
+            ends.filter(|_| !ours.contains(&own))
+        };
+        let former = |one: Cluster<'_>| Some((one.name.to_owned(), end_of_former(&one.trusted)?));
+        let (name, ends) = self.clusters().find_map(former)?;
+        let ends = DateTime::from_timestamp(ends.as_secs().try_into().ok()?, 0)?;
+        Some(format!(
+            "; {} trusts a former certificate of the authority, which ends on {ends}: from then on most clients refuse \
+             the server; to trust the present one, and no other, run `kubectl config set-cluster {} \
+             --certificate-authority {} --embed-certs --kubeconfig {}`",
+            path.display(),
+            shell::word(&name),
+            shell::word(&data.pki().join(AUTHORITY).to_string_lossy()),
+            shell::word(&path.to_string_lossy())
+        ))
     }
 }
 

@@ -4,6 +4,7 @@ use super::*;
 use crate::server::pki::UNFINISHED;
 use crate::testing::{NO_FILES, in_time};
 use hindsight_log::WholeFile;
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, KeyPair, date_time_ymd};
 use std::os::unix::fs::symlink;
 
 /// The data directory, with its `pki`, and the kubeconfig that a start at this port wrote.
@@ -143,25 +144,32 @@ fn what_is_from_before_the_authority_was_replaced_is_kept_and_the_refusal_says_w
     check(&data.kubeconfig(), data).expect("it is written in any case");
 }
 
+/// The certificate of an authority that ends in this year.
+fn issue(name: &str, key: &KeyPair, year: i32) -> String {
+    let mut params = CertificateParams::new(Vec::new()).expect("parameters");
+    params.distinguished_name.push(DnType::CommonName, name);
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.not_after = date_time_ymd(year, 1, 1);
+    params.self_signed(key).expect("signed").pem()
+}
+
+/// The same for a data directory whose authority somebody made with this key, and ends in 2040.
+fn started_with(data: DataDir<'_>, key: &KeyPair) -> Value {
+    std::fs::create_dir(data.pki()).expect("made");
+    let authority = data.pki().join(AUTHORITY);
+    std::fs::write(&authority, issue("ours", key, 2040)).expect("written");
+    std::fs::write(data.pki().join("ca.key"), key.serialize_pem()).expect("written");
+    started(data.0, 1)
+}
+
 /// As the warning about its end advises.
 #[test]
 fn what_has_the_authority_of_before_it_was_issued_anew_is_written_anew() {
-    use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, KeyPair, date_time_ymd};
     let temporary = tempfile::tempdir().expect("a directory");
     let (data, path) = (DataDir(temporary.path()), temporary.path().join("config"));
-    let issue = |name: &str, key: &KeyPair, year| {
-        let mut params = CertificateParams::new(Vec::new()).expect("parameters");
-        params.distinguished_name.push(DnType::CommonName, name);
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.not_after = date_time_ymd(year, 1, 1);
-        params.self_signed(key).expect("signed").pem()
-    };
     let [key, other] = [(); 2].map(|()| KeyPair::generate().expect("a key"));
-    std::fs::create_dir(data.pki()).expect("made");
+    let config = started_with(data, &key);
     let authority = data.pki().join(AUTHORITY);
-    std::fs::write(&authority, issue("ours", &key, 2040)).expect("written");
-    std::fs::write(data.pki().join("ca.key"), key.serialize_pem()).expect("written");
-    let config = started(data.0, 1);
     let changed = with(&config, "", "current-context", "mine");
     for (name, by, found) in [
         ("ours", &key, Some([Use::Written, Use::Kept])),
@@ -180,6 +188,60 @@ fn what_has_the_authority_of_before_it_was_issued_anew_is_written_anew() {
             "{name}"
         );
     }
+}
+
+/// As while an authority is exchanged, or behind a proxy that has one of its own.
+#[test]
+fn what_trusts_other_authorities_beside_ours_is_kept_with_them() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let (data, path) = (DataDir(temporary.path()), temporary.path().join("config"));
+    let [key, other] = [(); 2].map(|()| KeyPair::generate().expect("a key"));
+    let config = started_with(data, &key);
+    let (ours, former) = (issue("ours", &key, 2040), issue("ours", &key, 2030));
+    let others = issue("theirs", &other, 2040);
+    std::fs::write(data.pki().join(AUTHORITY), &ours).expect("written");
+    for (trusted, expected) in [
+        (ours.clone(), Some(Use::Written)),
+        (former.clone(), Some(Use::Written)),
+        (format!("{ours}{others}"), Some(Use::Kept)),
+        (format!("{others}{ours}"), Some(Use::Kept)),
+        (format!("{others}{former}"), Some(Use::Kept)),
+        (format!("{former}{ours}"), Some(Use::Kept)),
+        (format!("of the east\n{former}"), Some(Use::Kept)),
+        (format!("{former}of the east\n"), Some(Use::Kept)),
+        (others, None),
+    ] {
+        let encoded = BASE64_STANDARD.encode(&trusted);
+        let cluster = "/clusters/0/cluster";
+        let text = with(&config, cluster, "certificate-authority-data", encoded);
+        std::fs::write(&path, text).expect("written");
+        assert_eq!(check(&path, data).ok(), expected, "{trusted}");
+    }
+}
+
+/// Clients refuse the server then, although its key is the same.
+#[test]
+fn where_a_file_that_is_kept_trusts_what_ends_it_is_told_how_to_correct_that() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let (data, path) = (DataDir(temporary.path()), temporary.path().join("config"));
+    let key = KeyPair::generate().expect("a key");
+    let config = started_with(data, &key);
+    let changed = with(&config, "/contexts/0/context", "namespace", "team");
+    std::fs::write(&path, changed).expect("written");
+    let told = || {
+        let found = Found::read(&path, data).expect("read");
+        found.kept(&path, data, ([127, 0, 0, 1], 1).into())
+    };
+    assert!(!told().contains("set-cluster"), "{}", told());
+    let authority = data.pki().join(AUTHORITY);
+    std::fs::write(&authority, issue("ours", &key, 2050)).expect("written");
+    let command = format!(
+        "`kubectl config set-cluster hindsight --certificate-authority {} --embed-certs --kubeconfig {}`",
+        authority.display(),
+        path.display()
+    );
+    assert!(told().contains(&command), "{}", told());
+    assert!(told().contains("ends on 2040-01-01 "), "{}", told());
 }
 
 #[test]
