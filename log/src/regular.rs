@@ -18,7 +18,7 @@ pub fn leads_nowhere(path: &Path) -> Result<bool, Error> {
 }
 
 /// What there is at a path, as [`is_there`] tells whether there is anything.
-pub(crate) fn found(path: &Path) -> Result<Option<Metadata>, Error> {
+pub fn found(path: &Path) -> Result<Option<Metadata>, Error> {
     if_there(path, path.metadata())
 }
 

@@ -140,7 +140,7 @@ pub(super) fn check(path: &Path, data: DataDir<'_>) -> Result<Use> {
 /// written.
 pub(super) fn check_own(data: DataDir<'_>) -> Result<()> {
     let path = data.kubeconfig();
-    if data.events().exists() || !path.is_file() {
+    if data.events().exists() || !is_file(&path)? {
         return Ok(());
     }
     let name = path.display();
@@ -165,7 +165,7 @@ pub(super) fn check_own(data: DataDir<'_>) -> Result<()> {
 pub(super) fn write_own(data: DataDir<'_>, address: SocketAddr, pki: &Pki) -> Result<()> {
     let path = data.kubeconfig();
     let is_ours = |found: Found| found.is_ours_alone();
-    if !path.is_file() || Found::read(&path, data).is_ok_and(is_ours) {
+    if !is_file(&path)? || Found::read(&path, data).is_ok_and(is_ours) {
         return write(&path, address, pki);
     }
     let (name, place) = (path.display(), unused_beside(&path));
@@ -188,6 +188,11 @@ pub(super) fn write_own(data: DataDir<'_>, address: SocketAddr, pki: &Pki) -> Re
         }
     }
     Ok(())
+}
+
+/// Whether there is a file. Of one that cannot be examined it is not known what would be lost with it.
+fn is_file(path: &Path) -> Result<bool> {
+    Ok(regular::found(path)?.is_some_and(|found| found.is_file()))
 }
 
 /// Moves what is there aside and writes the file anew. If that fails, what was there is back.

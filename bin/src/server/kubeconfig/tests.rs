@@ -421,6 +421,24 @@ fn what_others_have_in_a_kubeconfig_is_not_lost_with_the_next_start() {
     assert_eq!(set_aside(data, &text), kept, "pki is to be new");
 }
 
+/// Here a link to itself; in practice a disk that fails.
+#[test]
+fn a_kubeconfig_that_cannot_be_examined_is_not_written_over() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let data = DataDir(temporary.path());
+    started(data.0, 1);
+    std::fs::remove_file(data.kubeconfig()).expect("removed");
+    symlink(data.kubeconfig(), data.kubeconfig()).expect("linked");
+    let pki = Pki::open(&data.pki(), [127, 0, 0, 1].into()).expect("opened");
+    let written = write_own(data, ([127, 0, 0, 1], 2).into(), &pki);
+    let refusals = [written, check_own(data)].map(|one| one.expect_err("unknown").to_string());
+    for told in refusals {
+        assert!(told.starts_with("examining "), "{told}");
+    }
+    let found = data.kubeconfig().symlink_metadata().expect("there");
+    assert!(found.is_symlink());
+}
+
 #[test]
 fn of_several_entries_ours_is_found_wherever_it_is() {
     let temporary = tempfile::tempdir().expect("a directory");
