@@ -41,8 +41,8 @@ mod writes;
 use hindsight_tests::dice::{Dice, number};
 use hindsight_tests::disk::{Disk, skipped};
 use hindsight_tests::recorder::{Ledger, Recorder};
-use hindsight_tests::server::{Server, hindsight, serve, stdout, text};
-use hindsight_tests::strace::{Strace, with_fault};
+use hindsight_tests::server::{Server, binary, hindsight, serve, stdout, text};
+use hindsight_tests::strace::{Strace, with_fault, with_fault_of};
 use hindsight_tests::wire::{Caller, request};
 use std::net::TcpStream;
 use std::ops::Range;
@@ -329,4 +329,22 @@ fn a_sync_that_fails_after_everybody_has_left_is_in_the_exit_code() {
     drop((tracer, silent));
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("the event log failed"), "{said}");
+}
+
+/// The storage engine writes when it opens, so what is verified is a copy.
+#[test]
+fn a_log_whose_directory_cannot_be_examined_once_is_not_verified_in_its_place() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let directory = temporary.path().join("data");
+    assert_eq!(Server::start_on(&directory).signal("TERM"), Some(0));
+    let mut command = Command::new(binary("hindsight"));
+    command.args(["verify", "--data-dir"]).arg(&directory);
+    let Some(mut once) = with_fault_of(&command, "statx", "error=EIO:when=1", &directory) else {
+        return;
+    };
+    let run = once.output().expect("it runs");
+    let told = text(&run.stderr);
+    assert_eq!(run.status.code(), Some(1), "{told}");
+    assert!(told.contains("examining "), "{told}");
+    verify(&directory);
 }

@@ -13,7 +13,7 @@ use clap::Args;
 use copy::LogCopy;
 use hindsight_core::{Revision, Time};
 use hindsight_gc::{Orders, steps_left};
-use hindsight_log::{Error, Reader, Report, state_at_floor, verify};
+use hindsight_log::{Error, Reader, Report, regular, state_at_floor, verify};
 use hindsight_projector::audit;
 use indicatif::HumanBytes;
 use serde_json::json;
@@ -81,8 +81,9 @@ impl Verify {
     /// that cannot be written the log is read without the engine.
     fn source(&self) -> Result<(Option<LogCopy>, Source)> {
         let data = &self.directory.data_dir;
-        // What is no directory, or cannot be examined, is refused there.
-        let is_elsewhere = self.in_place || !data.is_dir();
+        let found = regular::found(data).map_err(|error| error.in_data_directory(data))?;
+        // What is no directory is refused there.
+        let is_elsewhere = self.in_place || !found.is_some_and(|found| found.is_dir());
         if is_elsewhere || restoring::is_unfinished(data)? || !has_log(data)? {
             return Ok((None, self.directory.source_without_end_check()?));
         }
