@@ -92,10 +92,7 @@ fn restore_locked(
         restoring::discard(directory).ok();
     }
     installed?;
-    // Every start removes it, too.
-    if let Err(error) = remove(&work) {
-        tracing::warn!(%error, "the log is restored; the directory in which it was made stays");
-    }
+    restoring::remove_work(DataDir(directory));
     overwrite_in_place(directory, &PARTS);
     Ok(restored)
 }

@@ -46,12 +46,12 @@ pub(crate) fn settle(directory: &Path) -> Result<(), Error> {
     settle_with(directory, remove)
 }
 
-/// The same with this way to remove. The copy of a verification may be another user's, or there may be something else
-/// in its place: that hinders nobody.
+/// The same with this way to remove. What stays hinders nobody: the copy of a verification may be another user's, or
+/// there may be something else in its place, and a disk may fail.
 fn settle_with(directory: &Path, remove: impl Fn(&Path) -> Result<(), Error>) -> Result<(), Error> {
     check(directory)?;
     let data = DataDir(directory);
-    remove(&data.restoring())?;
+    remove_work_with(data, &remove);
     if let Err(error) = remove_copy_with(data, remove) {
         tracing::warn!(
             %error,
@@ -60,6 +60,22 @@ fn settle_with(directory: &Path, remove: impl Fn(&Path) -> Result<(), Error>) ->
         );
     }
     Ok(())
+}
+
+/// Removes the directory in which the log beside it was restored. That is whole without it, so it may stay.
+pub(crate) fn remove_work(data: DataDir<'_>) {
+    remove_work_with(data, remove);
+}
+
+fn remove_work_with(data: DataDir<'_>, remove: impl Fn(&Path) -> Result<(), Error>) {
+    let work = data.restoring();
+    if let Err(error) = remove(&work) {
+        tracing::warn!(
+            %error,
+            directory = %work.display(),
+            "the directory in which the log was restored stays; it is not needed, and its owner may remove it"
+        );
+    }
 }
 
 /// Removes the copy that a verification left; refuses what is none.
@@ -95,7 +111,7 @@ pub(crate) fn failed(what: &str, path: &Path) -> impl FnOnce(std::io::Error) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{fill, tree};
+    use crate::testing::{fill, logged, tree};
     use crate::{Config, ControlPlane, OpenError, open_reader};
     use std::fs;
     use std::io::ErrorKind;
@@ -185,12 +201,10 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_of_somebody_else_hinders_nobody_and_an_unfinished_restore_does() {
+    fn what_stays_beside_a_log_hinders_nobody_and_an_unfinished_restore_does() {
         let temporary = tempfile::tempdir().expect("a directory");
         let data = DataDir(temporary.path());
-        for made in [data.events(), data.restoring(), data.verifying()] {
-            fs::create_dir(made).expect("made");
-        }
+        let left = [data.restoring(), data.verifying()];
         let all_but = |kept: &Path| {
             let kept = kept.to_owned();
             settle_with(temporary.path(), move |path| {
@@ -200,14 +214,23 @@ mod tests {
                 remove(path)
             })
         };
-        let told = all_but(&data.restoring())
-            .expect_err("it is kept")
-            .to_string();
-        assert!(told.contains("restoring"), "{told}");
-        all_but(&data.verifying()).expect("it is a copy");
-        assert!(!data.restoring().exists() && data.verifying().exists());
+        fs::create_dir(data.restoring()).expect("made");
+        let refused = all_but(&data.verifying()).expect_err("it is unfinished");
+        assert!(matches!(refused, Error::UnfinishedRestore(_)), "{refused}");
+        assert!(data.restoring().exists());
+        fs::create_dir(data.events()).expect("made");
+        for kept in &left {
+            left.iter()
+                .for_each(|made| fs::create_dir_all(made).expect("made"));
+            let told = logged(|| all_but(kept).expect("there is a log"));
+            for place in &left {
+                let is_named = told.contains(&*place.to_string_lossy());
+                assert_eq!(place.exists(), place == kept, "{told}");
+                assert_eq!(is_named, place == kept, "{told}");
+            }
+        }
         settle(temporary.path()).expect("settled");
-        assert!(!data.verifying().exists());
+        assert!(left.iter().all(|place| !place.exists()));
     }
 
     /// Here a link to itself; in practice a disk that fails.

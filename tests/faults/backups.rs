@@ -7,7 +7,7 @@ use hindsight_log::DirectoryLock;
 use hindsight_tests::cuts::{Call, read};
 use hindsight_tests::dice::number;
 use hindsight_tests::disk::{Disk, skipped};
-use hindsight_tests::server::{Server, binary, hindsight, stdout, text};
+use hindsight_tests::server::{Server, binary, hindsight, serve, stdout, text};
 use hindsight_tests::strace::{
     complete_record, recorded, recorded_whole, with_fault_of, with_recorded_fault,
 };
@@ -197,12 +197,29 @@ fn a_restore_of_which_only_the_work_stays_has_succeeded() {
     let target = fixture.place.join("restored");
     let command = restore(&fixture.file, &target);
     let work = target.join("restoring");
-    let Some(mut kept) = with_fault_of(&command, "unlinkat,rmdir", "error=EIO", &work) else {
-        return;
+    let kept = |command: &Command| with_fault_of(command, "unlinkat,rmdir", "error=EIO", &work);
+    let of_target = |words: &[&str]| {
+        let mut command = Command::new(binary("hindsight"));
+        command.args(words).arg("--data-dir").arg(&target);
+        command
     };
-    let run = kept.output().expect("it runs");
-    let told = text(&run.stderr);
-    assert!(run.status.success(), "{told}");
+    for command in [
+        command,
+        of_target(&["verify"]),
+        of_target(&["get", "namespaces"]),
+    ] {
+        let Some(mut kept) = kept(&command) else {
+            return;
+        };
+        let run = kept.output().expect("it runs");
+        let told = text(&run.stderr);
+        assert!(run.status.success(), "{command:?}: {told}");
+        assert!(told.contains("restored stays; "), "{command:?}: {told}");
+        assert!(work.exists(), "nothing was refused");
+    }
+    let kept = kept(&serve(&target)).expect("as before");
+    let server = Server::start_with(kept, &target).expect("the log is whole");
+    assert_eq!(server.signal("TERM"), Some(0));
     assert!(work.exists(), "nothing was refused");
     verify(&target);
     assert!(!work.exists(), "it is not needed");

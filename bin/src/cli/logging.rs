@@ -19,7 +19,7 @@ pub(super) enum LogFormat {
 /// that they cannot use, and a log that they cannot close. All else the hints say, or only a server that starts needs
 /// to know.
 const OF_COMMANDS: &str = "hindsight_log::snapshot=warn,hindsight_log::storage::sled::side=warn,\
-                           hindsight_log::storage::closing=warn,hindsight::cli=warn";
+                           hindsight_log::storage::closing=warn,hindsight::cli=warn,hindsight::restoring=warn";
 
 /// Logs to standard error; `RUST_LOG` selects what, warnings by default.
 pub(super) fn of_server(format: LogFormat) {
