@@ -12,7 +12,7 @@ use hindsight_log::{
     make_private, overwrite_in_place, sync_directory,
 };
 use std::ffi::OsStr;
-use std::io::{BufReader, Read};
+use std::io::{self, BufReader, Read};
 use std::num::NonZeroU64;
 use std::path::Path;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub enum RestoreError {
 /// Blocks. Refuses a directory in use ([`Error::Locked`]; it does not wait, and has read nothing of the backup then).
 /// After a failure there is no log in the directory, and one that was created for it is removed; but if all that fails
 /// is to sync the directory at the end, the log is there, whole, and a power cut may take it. If the process ends
-/// meanwhile, or what it has moved can be neither completed nor removed, nothing else accepts the directory until the
+/// meanwhile, or what it has made can be neither completed nor removed, nothing else accepts the directory until the
 /// restore is run again.
 pub fn restore(
     directory: &Path,
@@ -83,7 +83,8 @@ fn restore_locked(
     let work = DataDir(directory).restoring();
     let filled = fill(&work, from, bump, progress);
     if filled.is_err() {
-        remove(&work)?;
+        // Why is what is told. What stays is refused by all but a restore.
+        remove(&work).ok();
     }
     let restored = filled?;
     let installed = install(directory, &work);
@@ -193,21 +194,31 @@ fn target<'a>(
 
 /// Moves the parts to their place. From here on a crash leaves either the work or the whole log.
 fn install(directory: &Path, work: &Path) -> Result<(), Error> {
-    sync(work)?;
+    install_with(directory, work, sync_directory)
+}
+
+/// The same with this way to sync a directory.
+fn install_with(
+    directory: &Path,
+    work: &Path,
+    sync: impl Fn(&Path) -> io::Result<()>,
+) -> Result<(), Error> {
+    sync(work).map_err(failed("syncing", work))?;
     for part in PARTS {
         let from = work.join(part);
         if part == EVENTS {
-            sync(directory)?;
+            sync(directory).map_err(failed("syncing", directory))?;
         }
         if is_there(&from)? {
             std::fs::rename(&from, directory.join(part)).map_err(failed("moving", &from))?;
         }
     }
-    sync(directory)
-}
-
-fn sync(directory: &Path) -> Result<(), Error> {
-    sync_directory(directory).map_err(failed("syncing", directory))
+    let what = format!(
+        "syncing {}, in which the restored log is whole (`hindsight serve` syncs it again; until then a power cut may \
+         take it)",
+        directory.display()
+    );
+    sync(directory).map_err(Error::io(what))
 }
 
 #[cfg(test)]
@@ -217,6 +228,7 @@ mod tests {
     use crate::{Config, ControlPlane};
     use hindsight_core::Time;
     use std::fs;
+    use std::io::ErrorKind;
 
     /// Restores the backup of a new log.
     fn restore_into(directory: &Path) -> Result<Restored, RestoreError> {
@@ -271,6 +283,33 @@ mod tests {
             assert!(told.contains(&format!("{named} is, or")), "{told}");
             assert!(tree(at) == before, "{others:?}");
         }
+    }
+
+    #[test]
+    fn where_only_the_last_sync_fails_it_is_told_that_the_log_is_there() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let [at, work] = ["data", "work"].map(|name| temporary.path().join(name));
+        restore_into(&work).expect("restored");
+        fs::create_dir(&at).expect("made");
+        let told = install_with(&at, &work, |synced| {
+            if DataDir(&at).events().exists() {
+                assert_eq!(synced, at);
+                return Err(ErrorKind::Other.into());
+            }
+            Ok(())
+        });
+        let told = told.expect_err("it is not synced").to_string();
+        let begins = format!(
+            "syncing {}, in which the restored log is whole ",
+            at.display()
+        );
+        assert!(told.starts_with(&begins), "{told}");
+        let config = Config {
+            data_dir: Some(at),
+            collectors: false,
+            ..Config::default()
+        };
+        ControlPlane::open(config).expect("it opens").close();
     }
 
     #[cfg(unix)]

@@ -226,6 +226,26 @@ fn a_restore_of_which_only_the_work_stays_has_succeeded() {
 }
 
 #[test]
+fn a_restore_of_a_bad_backup_says_so_though_its_work_stays() {
+    let fixture = Fixture::new();
+    let target = fixture.place.join("restored");
+    let mut bytes = fixture.newer.clone();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&fixture.file, bytes).expect("written");
+    let command = restore(&fixture.file, &target);
+    let work = target.join("restoring");
+    let Some(mut kept) = with_fault_of(&command, "unlinkat,rmdir", "error=EIO", &work) else {
+        return;
+    };
+    refused(&kept.output().expect("it runs"), "use another backup");
+    assert!(work.exists(), "nothing was refused");
+    fs::write(&fixture.file, &fixture.newer).expect("written");
+    stdout(&restore(&fixture.file, &target).output().expect("it runs"));
+    verify(&target);
+}
+
+#[test]
 fn a_restore_that_cannot_move_what_it_made_to_its_place_leaves_nothing() {
     let fixture = Fixture::new();
     let target = fixture.place.join("restored");
