@@ -7,8 +7,12 @@ use clap::Command;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// What the errors of the log advise.
-const SAVE_INTACT: &str = "hindsight backup --intact FILE";
+/// The commands on the same log that errors advise.
+const ADVISED: [&str; 3] = [
+    "hindsight backup --intact FILE",
+    "hindsight get KIND -A -o yaml",
+    "hindsight verify",
+];
 
 /// How kubectl does what is not done here.
 const IN_KUBECTL: &str = "also of the past: kubectl get with --server https://HOST:PORT/as-of/POINT, where POINT is a \
@@ -18,13 +22,17 @@ const IN_KUBECTL: &str = "also of the past: kubectl get with --server https://HO
 const ELSEWHERE: &str = "a data directory on this machine is asked, and its server if one runs; to ask a server elsewhere, \
      use kubectl get --raw '/hindsight/v1/why?kind=KIND&name=NAME'";
 
-/// The error with the option that the advised command needs to find the same log.
+/// The error with the option that the advised commands need to find the same log.
 pub(super) fn on_damage(error: anyhow::Error, option: &str) -> anyhow::Error {
     let told = show::error_chain(&error);
-    if option.is_empty() || !told.contains(SAVE_INTACT) {
+    let add = |told: String, advised: &&str| {
+        told.replace(&format!("`{advised}`"), &format!("`{advised}{option}`"))
+    };
+    let complete = ADVISED.iter().fold(told.clone(), add);
+    if complete == told {
         return error;
     }
-    anyhow::Error::msg(told.replace(SAVE_INTACT, &format!("{SAVE_INTACT}{option}")))
+    anyhow::Error::msg(complete)
 }
 
 /// Advice on the first of these arguments that was refused, if there is any.
@@ -233,6 +241,10 @@ mod tests {
                 broken: None,
                 source: source(),
             },
+            Error::NoState {
+                damaged: newest,
+                floor: acknowledged,
+            },
             Error::Engine {
                 what: EngineCall::Write,
                 source: source(),
@@ -243,9 +255,14 @@ mod tests {
             let error = on_damage(anyhow::Error::new(error), "");
             assert_eq!(error.to_string(), plain);
             let told = on_damage(error, " --data-dir 'my data'").to_string();
-            let advice = "`hindsight backup --intact FILE --data-dir 'my data'`";
-            assert_eq!(told.matches(advice).count(), 1, "{told}");
+            let advised = told.matches("`hindsight ");
+            let with_directory = told.matches(" --data-dir 'my data'`");
+            assert_eq!(advised.count(), 1, "{told}");
+            assert_eq!(with_directory.count(), 1, "{told}");
             assert_eq!(told.replace(" --data-dir 'my data'", ""), plain);
         }
+        let failed = anyhow::Error::msg("it failed; `hindsight verify` tells what is damaged");
+        let told = on_damage(failed, " --data-dir d").to_string();
+        assert!(told.contains("`hindsight verify --data-dir d`"), "{told}");
     }
 }
