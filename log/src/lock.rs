@@ -156,31 +156,41 @@ impl DirectoryLock {
     fn locked(
         mut file: File,
         directory: &Path,
-        lock: impl FnOnce(&File) -> Result<(), TryLockError>,
+        lock: impl Fn(&File) -> Result<(), TryLockError>,
     ) -> Result<File, Error> {
-        match lock(&file) {
-            Ok(()) => Ok(file),
-            Err(TryLockError::WouldBlock) => {
-                let mut holder = READER.to_owned();
-                // A reader could not write its name into the file: any name there is that of an earlier
-                // holder.
-                if file.try_lock_shared().is_err() {
-                    holder.clear();
-                    file.read_to_string(&mut holder)
-                        .map_err(Error::reading("the lock file"))?;
-                    if Held::contains(&file) {
-                        let address = holder.find(AT).map(|at| holder.split_off(at));
-                        holder = format!("{OURSELVES}{}", address.unwrap_or_default());
-                    }
+        let mut holder = READER.to_owned();
+        // Again, because the holder may have ended before it was asked whether it reads.
+        for _ in 0..2 {
+            match lock(&file) {
+                Ok(()) => return Ok(file),
+                Err(TryLockError::WouldBlock) => {}
+                Err(TryLockError::Error(source)) => {
+                    return Err(Error::io("locking the data directory")(source));
                 }
-                let holder = named(holder.trim_matches(['\0', '\n', ' ']), directory);
-                let directory = directory.to_owned();
-                Err(Error::Locked { directory, holder })
             }
-            Err(TryLockError::Error(source)) => {
-                Err(Error::io("locking the data directory")(source))
+            if file.try_lock_shared().is_err() {
+                holder = Self::written(&mut file)?;
+                break;
             }
+            // A reader could not write its name into the file: any name there is that of an earlier holder. A child
+            // process that is being started has the descriptor too, so closing it does not release the lock.
+            file.unlock().ok();
         }
+        let holder = named(holder.trim_matches(['\0', '\n', ' ']), directory);
+        let directory = directory.to_owned();
+        Err(Error::Locked { directory, holder })
+    }
+
+    /// The holder as the file that it has locked names it.
+    fn written(file: &mut File) -> Result<String, Error> {
+        let mut holder = String::new();
+        file.read_to_string(&mut holder)
+            .map_err(Error::reading("the lock file"))?;
+        if Held::contains(file) {
+            let address = holder.find(AT).map(|at| holder.split_off(at));
+            return Ok(format!("{OURSELVES}{}", address.unwrap_or_default()));
+        }
+        Ok(holder)
     }
 
     /// Refuses a file of this name that somebody else made. After a power cut ours may be blank.

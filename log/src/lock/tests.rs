@@ -150,6 +150,21 @@ fn what_was_removed_before_it_was_locked_is_made_and_locked_again() {
     assert!(told.contains(advised), "{told}");
 }
 
+/// A shared lock can be had then, but nobody reads.
+#[test]
+fn whose_holder_ends_while_it_is_asked_who_that_is_gets_the_directory() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let held = Cell::new(Some(
+        DirectoryLock::acquire(temporary.path()).expect("free"),
+    ));
+    let ends = |file: &File| {
+        let locked = file.try_lock();
+        drop(held.take());
+        locked
+    };
+    DirectoryLock::acquire_by(temporary.path(), ends).expect("free by now");
+}
+
 #[test]
 fn who_asks_whether_a_directory_is_free_writes_nothing() {
     let temporary = tempfile::tempdir().expect("a directory");
