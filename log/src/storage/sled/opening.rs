@@ -210,7 +210,7 @@ fn sync_directories_by(directory: &Path, by: &Syncs) -> Result<(), Error> {
         match (by.open)(path) {
             // Who may not read it may have written to it all the same. The witness is there by now.
             Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-                let within = if of_own.contains(&path) {
+                let within = if path.starts_with(&own) || of_own.contains(&path) {
                     own.clone()
                 } else {
                     witness_path(directory)
@@ -246,16 +246,20 @@ fn sync_file_system(path: &Path, within: &Path, by: &Syncs) -> Result<(), Error>
     }
 }
 
-/// A directory and those above it, up to where its file system is mounted. One that cannot be examined may be among
-/// them.
+/// A directory and those above it, up to where its file system is mounted. One above that this user may not examine may
+/// be among them, and so is; with any other error, it is not known whether all is synced.
 fn on_one_device<'a>(directory: &'a Path, by: &Syncs) -> Result<Vec<&'a Path>, Error> {
-    let device =
-        |path: &Path| (by.device)(path).map_err(Error::io(format!("examining {}", path.display())));
-    let own = device(directory)?;
+    let examining = |path: &Path| Error::io(format!("examining {}", path.display()));
+    let own = (by.device)(directory).map_err(examining(directory))?;
     let mut found = Vec::new();
     for path in directory.ancestors() {
-        if device(path)? != own {
-            break;
+        match (by.device)(path) {
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => {}
+            examined => {
+                if examined.map_err(examining(path))? != own {
+                    break;
+                }
+            }
         }
         found.push(path);
     }
@@ -276,6 +280,12 @@ mod tests {
             }
             File::open(path)
         }
+        fn unexamined(path: &Path) -> IoResult<Option<u64>> {
+            if path.ends_with(CLOSED) {
+                return Err(ErrorKind::PermissionDenied.into());
+            }
+            examined_device(path)
+        }
         fn refused(file: &File) -> IoResult<()> {
             assert!(file.metadata().is_ok_and(|found| found.is_dir()));
             Err(ErrorKind::StorageFull.into())
@@ -284,19 +294,23 @@ mod tests {
         let closed = temporary.path().join(CLOSED);
         let events = closed.join("data/events");
         std::fs::create_dir_all(&events).expect("made");
-        let by = |file_system| Syncs {
+        let by = |file_system, device| Syncs {
             open,
             file_system,
-            ..DISK
+            device,
         };
-        let told = sync_directories_by(&events, &by(refused)).expect_err("it is not synced");
         let closed = closed.canonicalize().expect("there");
         let begins = format!("syncing the file system of {}: ", closed.display());
-        assert!(told.to_string().starts_with(&begins), "{told}");
-        for file_system in [blocks::sync_file_system, |_: &File| {
-            Err(ErrorKind::Unsupported.into())
-        }] {
-            sync_directories_by(&events, &by(file_system)).expect("as far as can be");
+        for device in [examined_device, unexamined] {
+            let told = sync_directories_by(&events, &by(refused, device));
+            let told = told.expect_err("it is not synced").to_string();
+            assert!(told.starts_with(&begins), "{told}");
+            for file_system in [blocks::sync_file_system, |_: &File| {
+                Err(ErrorKind::Unsupported.into())
+            }] {
+                let synced = sync_directories_by(&events, &by(file_system, device));
+                synced.expect("as far as can be");
+            }
         }
         let opened = Syncs {
             file_system: refused,
