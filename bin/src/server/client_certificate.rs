@@ -41,20 +41,21 @@ impl ClientCertificates {
             return KnownClient::lasting(Ok(None));
         };
         let verify = |time| self.0.verify_client_cert(first, intermediates, time);
-        let (mut valid, mut begins) = (now, None);
+        let mut valid = now;
         if let Err(error) = verify(now) {
             tracing::debug!(%error, "a client certificate is not valid");
-            begins = chain.iter().filter_map(|one| begin_of(one)).max();
+            let begins = chain.iter().filter_map(|one| begin_of(one)).max();
             match begins.filter(|begins| *begins > now && verify(*begins).is_ok()) {
                 Some(begins) => valid = begins,
                 None => return KnownClient::lasting(Err(InvalidCredentials)),
             }
         }
-        // What has ended before is not in the chain that was verified.
+        // What begins later, or has ended before, is not in the chain that was verified.
+        let begins = chain.iter().filter_map(|one| begin_of(one));
         let ends = chain.iter().filter_map(|one| end_of(one));
         KnownClient {
             identity: user_of(first),
-            begins,
+            begins: begins.filter(|begins| *begins <= valid).max(),
             ends: ends.filter(|ends| *ends >= valid).min(),
         }
     }
@@ -64,7 +65,7 @@ impl ClientCertificates {
 #[derive(Debug, Clone)]
 pub(super) struct KnownClient {
     identity: Result<User, InvalidCredentials>,
-    /// From when on it is valid, if that was later than the connection.
+    /// From when on it is valid, which may be later than the connection.
     begins: Option<UnixTime>,
     ends: Option<UnixTime>,
 }

@@ -90,7 +90,8 @@ fn a_certificate_has_a_user_by_its_last_name_and_one_uid_or_none() {
     }
 }
 
-/// On a connection that was opened before it begins, as by a clock that is behind its issuer's.
+/// On a connection that was opened before it begins, as by a clock that is behind its issuer's, and on one that was
+/// opened before the clock was set back.
 #[test]
 fn a_certificate_identifies_somebody_once_it_and_what_signed_it_begin() {
     let root = CertifiedIssuer::self_signed(authority("a"), key()).expect("signed");
@@ -107,13 +108,15 @@ fn a_certificate_identifies_somebody_once_it_and_what_signed_it_begin() {
         (&[direct][..], 2032),
         (&[indirect, between.der().clone()], 2035),
     ] {
-        let known = certificates.identify(chain, in_year(2030));
-        for year in [2030, first - 1, 2040] {
-            assert_eq!(known.at(in_year(year)), Err(InvalidCredentials), "{year}");
-        }
-        for year in [first, 2039] {
-            let found = known.at(in_year(year)).expect("valid").expect("somebody");
-            assert_eq!(&*found.user, "alice", "{year}");
+        for connected in [2030, 2036] {
+            let known = certificates.identify(chain, in_year(connected));
+            for year in [2030, first - 1, 2040] {
+                assert_eq!(known.at(in_year(year)), Err(InvalidCredentials), "{year}");
+            }
+            for year in [first, 2039] {
+                let found = known.at(in_year(year)).expect("valid").expect("somebody");
+                assert_eq!(&*found.user, "alice", "{year}");
+            }
         }
     }
     let foreign = certificates.identify(&[signed(&params, &other)], in_year(2030));
