@@ -147,17 +147,7 @@ impl Backup {
         if let Some(refused) = refused {
             return Err(unwritten(name)(refused));
         }
-        made.map_err(|error| match error {
-            // What the server did is in words of its own; the log's advice would be about a disk.
-            Error::Io { source, .. } | Error::Read { source, .. } if source.get_ref().is_some() => {
-                source.into()
-            }
-            // There is none yet.
-            Error::Backup(reason) => {
-                anyhow::anyhow!("the server could not make the backup: {reason}")
-            }
-            error => error.into(),
-        })
+        made.map_err(not_made)
     }
 
     fn summary(&self, made: &Made) -> String {
@@ -170,6 +160,19 @@ impl Backup {
         }
         let frames = show::counted(frames, "frame");
         format!("revision {revision}, {frames}, {bytes} bytes, chain {chain}")
+    }
+}
+
+/// The error of a backup that was not made, though nothing hindered its file.
+fn not_made(error: Error) -> anyhow::Error {
+    match error {
+        // What the server did is in words of its own; the log's advice would be about a disk.
+        Error::Io { source, .. } | Error::Read { source, .. } if source.get_ref().is_some() => {
+            source.into()
+        }
+        // There is none yet.
+        Error::Backup(reason) => anyhow!("the server could not make the backup: {reason}"),
+        error => error.into(),
     }
 }
 
@@ -346,6 +349,16 @@ mod tests {
             assert!(told.contains("file cannot be written; "), "{told}");
             assert!(told.contains(advice), "{told}");
         }
+    }
+
+    #[test]
+    fn a_backup_that_a_server_does_not_finish_is_none_that_is_bad() {
+        let cut = copy_backup(&b""[..], io::sink(), |_, _| {}).expect_err("it has no end");
+        assert!(cut.to_string().contains("use another backup"), "{cut}");
+        let told = not_made(cut).to_string();
+        let begins = "the server could not make the backup: ";
+        assert!(told.starts_with(begins), "{told}");
+        assert!(!told.contains("use another backup"), "{told}");
     }
 
     #[test]
