@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// The unit that a disk writes atomically, in bytes.
-const SECTOR: usize = 512;
+const SECTOR: u64 = 512;
 
 /// The files below one directory, as a process has left them so far.
 #[derive(Debug)]
@@ -53,11 +53,23 @@ enum Change {
 }
 
 /// One way in which the files may be found after a power cut: for each file the changes that are
-/// left, and for each change how many of its bytes.
-pub type CrashState = BTreeMap<PathBuf, Option<(usize, Vec<(usize, usize)>)>>;
+/// left, and what is left of each of them.
+pub type CrashState = BTreeMap<PathBuf, Option<(usize, Vec<(usize, Left)>)>>;
 
-/// Stands for all bytes of a change.
-const WHOLE: usize = usize::MAX;
+/// What is left of a change. A disk may store the sectors of a write in any order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Left {
+    /// No part of it.
+    Nothing,
+    /// All of it.
+    Whole,
+    /// The first half of its sectors.
+    FirstHalf,
+    /// The other half.
+    SecondHalf,
+    /// Its second sector, its fourth, and so on.
+    EverySecond,
+}
 
 impl Disk {
     /// A directory that does not exist yet. Only files in it whose paths begin with one of `watched`
@@ -185,7 +197,7 @@ impl Disk {
 
     /// Every way, of those tried, in which a power cut now may leave the files. The names are the
     /// current or the durable ones. Of the unsynced changes, none is left, or all, or all but one, or
-    /// one alone, or all with one of them torn in half; and any of them, if there are no more than
+    /// one alone, or all with some sectors missing in one of them; and any of them, if there are no more than
     /// `subsets_max`.
     pub fn crash_states(&self, subsets_max: usize) -> BTreeSet<CrashState> {
         let pending: BTreeSet<(usize, usize)> = self
@@ -202,19 +214,18 @@ impl Disk {
             .collect();
         let mut ways = BTreeSet::new();
         for names in [&self.names, &self.durable] {
-            ways.insert(self.crash_state(names, |_| 0));
-            ways.insert(self.crash_state(names, |_| WHOLE));
+            let mut all_but = |one: Option<(usize, usize)>, left, others| {
+                let left = |change| if Some(change) == one { left } else { others };
+                ways.insert(self.crash_state(names, left));
+            };
+            all_but(None, Left::Nothing, Left::Nothing);
+            all_but(None, Left::Nothing, Left::Whole);
             for one in &pending {
-                ways.insert(
-                    self.crash_state(names, |change| if change == *one { 0 } else { WHOLE }),
-                );
-                ways.insert(
-                    self.crash_state(names, |change| if change == *one { WHOLE } else { 0 }),
-                );
-                let half = self.half(*one);
-                ways.insert(
-                    self.crash_state(names, |change| if change == *one { half } else { WHOLE }),
-                );
+                all_but(Some(*one), Left::Nothing, Left::Whole);
+                all_but(Some(*one), Left::Whole, Left::Nothing);
+                for torn in self.torn(*one) {
+                    all_but(Some(*one), *torn, Left::Whole);
+                }
             }
             if pending.len() <= subsets_max {
                 ways.extend(self.subsets(names, &pending));
@@ -233,22 +244,24 @@ impl Disk {
             self.crash_state(names, |change| {
                 let place = pending.iter().position(|one| *one == change);
                 let is_kept = place.is_some_and(|place| kept >> place & 1 == 1);
-                if is_kept { WHOLE } else { 0 }
+                if is_kept { Left::Whole } else { Left::Nothing }
             })
         })
     }
 
-    /// How many bytes of a change half of its sectors are.
-    fn half(&self, (file, change): (usize, usize)) -> usize {
+    /// The ways in which a change may be left in part.
+    fn torn(&self, (file, change): (usize, usize)) -> &'static [Left] {
         match &self.files[file].made[change] {
-            Change::Write { bytes, .. } => {
-                (bytes.len() / 2).next_multiple_of(SECTOR).min(bytes.len())
-            }
-            Change::Truncate(_) | Change::Extend(_) => WHOLE,
+            Change::Write { at, bytes } => match sectors(*at, bytes).count() {
+                0 | 1 => &[],
+                2 => &[Left::FirstHalf, Left::SecondHalf],
+                _ => &[Left::FirstHalf, Left::SecondHalf, Left::EverySecond],
+            },
+            Change::Truncate(_) | Change::Extend(_) => &[],
         }
     }
 
-    fn crash_state(&self, names: &Names, left: impl Fn((usize, usize)) -> usize) -> CrashState {
+    fn crash_state(&self, names: &Names, left: impl Fn((usize, usize)) -> Left) -> CrashState {
         let mut found = CrashState::new();
         for (path, entry) in names {
             let is_reached = path
@@ -266,20 +279,20 @@ impl Disk {
         found
     }
 
-    fn left(&self, file: usize, left: impl Fn((usize, usize)) -> usize) -> Vec<(usize, usize)> {
+    fn left(&self, file: usize, left: impl Fn((usize, usize)) -> Left) -> Vec<(usize, Left)> {
         let changes = &self.files[file];
         let kept = (0..changes.made.len()).map(|change| {
             let is_synced = change < changes.synced;
             (
                 change,
                 if is_synced {
-                    WHOLE
+                    Left::Whole
                 } else {
                     left((file, change))
                 },
             )
         });
-        kept.filter(|(_, bytes)| *bytes > 0).collect()
+        kept.filter(|(_, left)| *left != Left::Nothing).collect()
     }
 
     /// Creates the files as found, below another directory.
@@ -292,16 +305,45 @@ impl Disk {
                 continue;
             };
             let written = File::create(place).expect("a file");
-            for (change, bytes) in changes {
-                write_change(&written, &self.files[*file].made[*change], *bytes);
+            for (change, left) in changes {
+                write_change(&written, &self.files[*file].made[*change], *left);
             }
         }
     }
 }
 
-fn write_change(file: &File, change: &Change, most: usize) {
+/// The parts of a write that fall into one sector each, in order, and where they go.
+fn sectors(at: u64, bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
+    let end = at + bytes.len() as u64;
+    let starts = (at / SECTOR..end.div_ceil(SECTOR)).map(move |sector| at.max(sector * SECTOR));
+    starts.map(move |start| {
+        let place = |offset: u64| usize::try_from(offset - at).expect("within the write");
+        let next = (start / SECTOR + 1) * SECTOR;
+        (start, &bytes[place(start)..place(next.min(end))])
+    })
+}
+
+fn write_change(file: &File, change: &Change, left: Left) {
     let done = match change {
-        Change::Write { at, bytes } => file.write_all_at(&bytes[..most.min(bytes.len())], *at),
+        Change::Write { at, bytes } if left == Left::Whole => file.write_all_at(bytes, *at),
+        Change::Write { at, bytes } => {
+            let half = sectors(*at, bytes).count().div_ceil(2);
+            let mut parts = sectors(*at, bytes).enumerate();
+            parts.try_for_each(|(index, (start, part))| {
+                let is_left = match left {
+                    Left::Nothing => false,
+                    Left::Whole => true,
+                    Left::FirstHalf => index < half,
+                    Left::SecondHalf => index >= half,
+                    Left::EverySecond => index % 2 == 1,
+                };
+                if is_left {
+                    file.write_all_at(part, start)
+                } else {
+                    Ok(())
+                }
+            })
+        }
         Change::Truncate(to) => file.set_len(*to),
         Change::Extend(to) => {
             let length = file.metadata().expect("a length").len();
@@ -309,4 +351,43 @@ fn write_change(file: &File, change: &Change, most: usize) {
         }
     };
     done.expect("written");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_write_any_sectors_may_be_left() {
+        let mut disk = Disk::new(Path::new("/d"), &["a"]);
+        let path = PathBuf::from("/d/a");
+        disk.apply(&Call::Opened {
+            descriptor: 3,
+            path: path.clone(),
+            is_new: true,
+            is_truncated: false,
+        });
+        disk.apply(&Call::Wrote {
+            descriptor: 3,
+            path,
+            at: Some(500),
+            bytes: vec![7; 1036],
+        });
+        let found = disk.crash_states(0).into_iter().filter_map(|found| {
+            let place = tempfile::tempdir().expect("a temporary directory");
+            disk.restore(&found, place.path());
+            let bytes = fs::read(place.path().join("a")).ok()?;
+            let is_there = |at: usize| bytes.get(at) == Some(&7);
+            Some([500, 511, 512, 1023, 1024, 1535].map(is_there))
+        });
+        let found: BTreeSet<[bool; 6]> = found.collect();
+        let expected = [
+            [false; 6],
+            [true, true, true, true, false, false],
+            [false, false, false, false, true, true],
+            [false, false, true, true, false, false],
+            [true; 6],
+        ];
+        assert_eq!(found, BTreeSet::from(expected));
+    }
 }

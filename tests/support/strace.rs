@@ -92,6 +92,18 @@ pub fn recorded_whole(served: &Command, calls: &str, record: &Path) -> Option<Co
     recorded_with(&["-ttt", "-xx", "-s", "20000000"], served, calls, record)
 }
 
+/// The same of a process that is killed in the n-th of these calls that one of its threads makes.
+pub fn recorded_until_killed(
+    served: &Command,
+    calls: &str,
+    (killing, at): (&str, u64),
+    record: &Path,
+) -> Option<Command> {
+    let kill = format!("inject={killing}:signal=KILL:when={at}");
+    let more = ["-ttt", "-xx", "-s", "20000000", "-e", &kill];
+    recorded_with(&more, served, calls, record)
+}
+
 fn recorded_with(more: &[&str], served: &Command, calls: &str, record: &Path) -> Option<Command> {
     if !is_installed() {
         return None;

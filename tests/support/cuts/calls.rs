@@ -145,7 +145,8 @@ fn effect_on_entry(thread: u32, text: &str) -> Option<Call> {
 /// The effect that a call has when it returns.
 fn effect_on_return(thread: u32, text: &str) -> Option<Call> {
     let (call, returned) = text.rsplit_once(" = ")?;
-    if returned.starts_with('-') {
+    // Of a call in which the process was killed nothing is known.
+    if returned.starts_with(['-', '?']) {
         return None;
     }
     if call.starts_with("fsync(") || call.starts_with("fdatasync(") {
@@ -217,7 +218,8 @@ mod tests {
             7 1.7 <... fdatasync resumed>) = 0\n\
             8 1.8 unlink(\"\\x2f\\x61\") = -1 ENOENT (No such file or directory)\n\
             8 1.9 fallocate(3</d/db>, 0, 10, 20) = 0\n\
-            8 2.0 unlinkat(4</d>, \"\\x61\", 0) = 0\n";
+            8 2.0 unlinkat(4</d>, \"\\x61\", 0) = 0\n\
+            8 2.1 fdatasync(3</d/db>) = ? <unavailable>\n";
         let calls: Vec<_> = read(record).into_iter().map(|(_, calls)| calls).collect();
         assert!(matches!(calls[0][..], [Call::SyncBegan { thread: 7, .. }]));
         let [
@@ -236,5 +238,6 @@ mod tests {
         assert!(calls[3].is_empty());
         assert!(matches!(calls[4][..], [Call::Extended { to: 30, .. }]));
         assert!(matches!(&calls[5][..], [Call::Other(path)] if path.ends_with("d/a")));
+        assert!(matches!(calls[6][..], [Call::SyncBegan { .. }]));
     }
 }
