@@ -48,7 +48,7 @@ use std::net::TcpStream;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Cycles on one directory before it is replaced, which keeps lists short.
 const CYCLES_PER_DIRECTORY: u64 = 20;
@@ -63,6 +63,8 @@ struct History {
     ledger: Ledger,
     /// Flags of its server: every other directory's server thins its log as soon as it can.
     flags: &'static [&'static str],
+    /// How long the last start took until the server was ready.
+    start_time: Duration,
 }
 
 const RETENTION_FLAGS: &[&str] = &["--snapshot-every", "60", "--keep-history-bytes", "100KB"];
@@ -77,6 +79,7 @@ impl History {
             } else {
                 &[]
             },
+            start_time: Duration::ZERO,
         }
     }
 
@@ -96,7 +99,9 @@ impl History {
     /// Lets clients write for a while, ends the server with `end` while they do, and records what
     /// they were answered.
     fn work(&mut self, cycle: u64, dice: &mut Dice, end: impl FnOnce(Server)) {
+        let begun = Instant::now();
         let server = self.start();
+        self.start_time = begun.elapsed();
         self.ledger.check(&server);
         let recorder = Recorder::start(&server, &format!("n{cycle}"), dice.roll(u64::MAX));
         std::thread::sleep(Duration::from_millis(dice.roll(WORK_MILLIS_MAX)));
@@ -168,6 +173,7 @@ fn kills_at_any_time_lose_nothing_that_was_answered() {
 fn power_cuts_lose_nothing_that_was_answered() {
     let mut dice = Dice(number("HINDSIGHT_SEED", 1));
     let cuts = number("HINDSIGHT_CUTS", 2);
+    let (mut again, mut hit) = (0, 0);
     live("power cuts", cuts, |at, number, cycles| {
         let disk = Disk::on_a_file(&at.join("disk"), 256)?;
         let mut history = History::new(at.join("disk/data"), number);
@@ -175,11 +181,13 @@ fn power_cuts_lose_nothing_that_was_answered() {
         for cycle in cycles {
             history.work(cycle, &mut dice, |server| cut(&disk, server));
             if dice.roll(4) == 0 || cycle == last {
-                cut_while_starting(&disk, history.command(), &mut dice);
+                again += 1;
+                hit += u64::from(cut_while_starting(&disk, &history, &mut dice));
             }
         }
         Some(history.end())
     });
+    println!("{again} cut again while starting, {hit} of them before the server was ready");
 }
 
 fn cut(disk: &Disk, server: Server) {
@@ -188,18 +196,22 @@ fn cut(disk: &Disk, server: Server) {
     disk.remount();
 }
 
-/// Cuts the power again before the first cut is recovered from.
-fn cut_while_starting(disk: &Disk, mut command: Command, dice: &mut Dice) {
+/// Cuts the power again while the first cut is recovered from; returns whether that was before the server was ready,
+/// as it mostly is within the time that a start takes.
+fn cut_while_starting(disk: &Disk, history: &History, dice: &mut Dice) -> bool {
+    let (armed, mut command) = (disk.armed(), history.command());
     let mut starting = command
-        .stdout(Stdio::null())
+        .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
         .expect("hindsight serve starts");
-    std::thread::sleep(Duration::from_millis(dice.roll(400)));
-    disk.cut_power();
+    let micros = u64::try_from(history.start_time.as_micros()).expect("a short start");
+    std::thread::sleep(Duration::from_micros(dice.roll(micros)));
+    armed.cut_power();
     starting.kill().expect("killed");
-    starting.wait().expect("ended");
+    let told = starting.wait_with_output().expect("ended");
     disk.remount();
+    !text(&told.stdout).contains("ready")
 }
 
 #[test]
@@ -290,7 +302,10 @@ fn after_a_failed_sync_nothing_is_answered_the_server_ends_and_a_restart_has_all
         let record = std::fs::read_to_string(&record).expect("the record");
         // Once the journal is full, it is the database that is synced.
         let files = ["events/journal", "events/db"].map(|file| directory.join(file));
-        let failed = files.iter().filter_map(|file| failed_at(&record, file)).min();
+        let failed = files
+            .iter()
+            .filter_map(|file| failed_at(&record, file))
+            .min();
         let failed = failed.unwrap_or_else(|| panic!("no sync failed:\n{record}"));
         if let Some((begun, told)) = ledger.newest {
             assert!(begun < failed, "call {at}: written after a failed sync");

@@ -1,11 +1,15 @@
 //! File systems that a test may fill or cut off. They need root, or sudo without a password.
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 
-/// `FS_IOC_SHUTDOWN` with `NOLOGFLUSH`: what has not reached the disk yet never does.
+/// `FS_IOC_SHUTDOWN` with `NOLOGFLUSH`: what has not reached the disk yet never does. When it is told to.
 const CUT: &str = "import fcntl, os, struct, sys
-fcntl.ioctl(os.open(sys.argv[1], os.O_RDONLY), 0x8004587d, struct.pack('I', 2))";
+place = os.open(sys.argv[1], os.O_RDONLY)
+print('armed', flush=True)
+sys.stdin.readline()
+fcntl.ioctl(place, 0x8004587d, struct.pack('I', 2))";
 
 /// A mounted file system. Unmounted when dropped.
 #[derive(Debug)]
@@ -114,7 +118,23 @@ impl Disk {
 
     /// Cuts the power: what was not synced, and what is written from here on, is lost.
     pub fn cut_power(&self) {
-        as_root(&["python3", "-c", CUT, self.place()]).expect("the file system is cut off");
+        self.armed().cut_power();
+    }
+
+    /// Prepares to cut the power without a delay.
+    pub fn armed(&self) -> Armed {
+        let command = root_command(&["python3", "-c", CUT, self.place()]);
+        let mut process = command
+            .expect("root")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("python3 starts");
+        let stdout = process.stdout.take().expect("a pipe");
+        let mut line = String::new();
+        BufReader::new(stdout).read_line(&mut line).expect("a line");
+        assert_eq!(line, "armed\n", "the file system cannot be cut off");
+        Armed(process)
     }
 
     /// Unmounts it once nobody uses it, and mounts what the disk kept.
@@ -145,6 +165,19 @@ impl Disk {
 
     fn place(&self) -> &str {
         self.mount_point.to_str().expect("a path of text")
+    }
+}
+
+/// A process that is about to cut the power of a disk.
+#[derive(Debug)]
+pub struct Armed(Child);
+
+impl Armed {
+    /// As [`Disk::cut_power`].
+    pub fn cut_power(mut self) {
+        drop(self.0.stdin.take());
+        let status = self.0.wait().expect("it ends");
+        assert!(status.success(), "the file system is not cut off");
     }
 }
 
@@ -190,6 +223,11 @@ pub fn print_skipped(what: &str, why: &str) {
 
 /// Runs a command as root and returns its output, if it succeeded.
 fn as_root(command: &[&str]) -> Option<Output> {
+    let output = root_command(command)?.output().ok()?;
+    output.status.success().then_some(output)
+}
+
+fn root_command(command: &[&str]) -> Option<Command> {
     let is_root = Command::new("id").arg("-u").output().ok()?.stdout == b"0\n";
     let mut words = vec!["sudo", "-n"];
     if is_root {
@@ -197,6 +235,7 @@ fn as_root(command: &[&str]) -> Option<Output> {
     }
     words.extend(command);
     let (program, arguments) = words.split_first()?;
-    let output = Command::new(program).args(arguments).output().ok()?;
-    output.status.success().then_some(output)
+    let mut command = Command::new(program);
+    command.args(arguments);
+    Some(command)
 }
