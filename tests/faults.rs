@@ -27,6 +27,8 @@ mod long_files;
 mod read_only;
 #[path = "faults/reserve.rs"]
 mod reserve;
+#[path = "faults/short.rs"]
+mod short;
 #[path = "faults/snapshots.rs"]
 mod snapshots;
 #[path = "faults/starts.rs"]

@@ -2,6 +2,7 @@
 
 use super::{MAPS, map, member};
 use hindsight_tests::disk::skipped;
+use hindsight_tests::preload::library;
 use hindsight_tests::recorder::stored;
 use hindsight_tests::server::{Server, binary, hindsight, serve, stdout, text};
 use hindsight_tests::wire::{Caller, request};
@@ -26,19 +27,10 @@ struct Clock {
 
 impl Clock {
     fn make(folder: &Path) -> Option<Self> {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("strain/clock.c");
-        let clock = Self {
-            library: folder.join("clock.so"),
+        Some(Self {
+            library: library("strain/clock.c", folder)?,
             ahead: folder.join("ahead"),
-        };
-        let mut compiler = Command::new("cc");
-        compiler.args(["-shared", "-fPIC", "-o"]);
-        let made = compiler
-            .arg(&clock.library)
-            .arg(source)
-            .arg("-ldl")
-            .status();
-        made.is_ok_and(|status| status.success()).then_some(clock)
+        })
     }
 
     fn set(&self, seconds: i64) {

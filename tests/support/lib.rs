@@ -27,6 +27,7 @@ pub mod manifests;
 pub mod naive;
 pub mod packed;
 pub mod point;
+pub mod preload;
 pub mod recorder;
 pub mod reference;
 pub mod requests;
