@@ -360,6 +360,7 @@ mod tests {
     #[test]
     fn of_a_write_any_sectors_may_be_left() {
         let mut disk = Disk::new(Path::new("/d"), &["a"]);
+        disk.apply(&Call::MadeDirectory("/d".into()));
         let path = PathBuf::from("/d/a");
         disk.apply(&Call::Opened {
             descriptor: 3,
