@@ -11,6 +11,8 @@ use hindsight_core::{GroupResource, ObjectKey, Rejection, State};
 use http::{Method, Response, StatusCode};
 use serde_json::Value;
 
+/// The group and version in which these resources are served.
+const CORE: (&str, &str) = ("", "v1");
 const PROXY: &str = "proxy";
 /// Subresources that a kubelet answers over a connection to the pod.
 const CONNECTIONS: [&str; 4] = ["exec", "attach", "portforward", PROXY];
@@ -58,10 +60,11 @@ fn served(route: &Route) -> Option<&str> {
         Some((PROXY, _)) => PROXY,
         _ => subpath.as_str(),
     };
-    let (is_served, is_namespaced) = match (&*route.group, &*route.resource) {
-        ("", "pods") => (subpath == LOG || CONNECTIONS.contains(&subpath), true),
-        ("", "services") => (subpath == PROXY, true),
-        ("", "nodes") => (subpath == PROXY, false),
+    let version = (&*route.group, &*route.version);
+    let (is_served, is_namespaced) = match (version, &*route.resource) {
+        (CORE, "pods") => (subpath == LOG || CONNECTIONS.contains(&subpath), true),
+        (CORE, "services") => (subpath == PROXY, true),
+        (CORE, "nodes") => (subpath == PROXY, false),
         _ => (false, false),
     };
     let is_here = route.namespace.is_some() == is_namespaced;
