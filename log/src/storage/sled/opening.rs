@@ -330,7 +330,7 @@ mod tests {
         }
         let temporary = tempfile::tempdir().expect("a directory");
         let by = Syncs { device, ..DISK };
-        for events in ["data/unknown", "unknown/events"] {
+        for events in ["data/unknown", "unknown/events", "unknown/data/events"] {
             let events = temporary.path().join(events);
             std::fs::create_dir_all(&events).expect("made");
             let told = sync_directories_by(&events, &by).expect_err("it is not synced");
