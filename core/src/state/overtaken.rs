@@ -33,7 +33,7 @@ use crate::event::{Cause, Commit, Event, OwnerClass};
 use crate::kind::{GroupResource, Kind};
 use crate::object::{Object, ObjectKey, OwnerReference, Uid};
 use imbl::OrdMap;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// How many objects above one are looked at.
@@ -134,8 +134,7 @@ impl State {
         let named = basis.above.iter().filter_map(|key| self.get(key));
         let beside = keys.iter();
         let beside = beside.flat_map(|key| self.containers(key).chain(self.service_of(key)));
-        let beside: BTreeMap<_, _> = beside.map(|one| (&one.key, one)).collect();
-        let mut open: Vec<&Arc<Object>> = beside.into_values().chain(named).collect();
+        let mut open: Vec<&Arc<Object>> = beside.chain(named).collect();
         let mut seen: BTreeSet<&ObjectKey> = match keys {
             [alone] => BTreeSet::from([*alone]),
             _ => BTreeSet::new(),
